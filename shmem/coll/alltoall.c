@@ -52,16 +52,13 @@ struct grid {
 static struct grid alltoall_grid_of(const struct sy_group *group, char *dest, const char *source,
                                     size_t length)
 {
-    struct grid g = {.group = group, .size = group->members.size, .columns = 1};
+    struct grid g = {group, group->members.size, 1, 0, 0, 0, length, source, dest};
 
     while (g.columns * g.columns < g.size)
         g.columns++;
     g.rows = (g.size + g.columns - 1) / g.columns;
     g.row = group->members.me / g.columns;
     g.column = group->members.me % g.columns;
-    g.length = length;
-    g.source = source;
-    g.dest = dest;
     return g;
 }
 

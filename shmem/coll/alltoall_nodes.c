@@ -2,14 +2,17 @@
  *
  * Small blocks: the leader takes those for another node from the scratch spaces of its node's
  * members and sends them to that node's leader in one message; there each member takes its own.
- * Large blocks: once all have entered, each member sends to each other one on other nodes. */
+ * Large blocks: once all have entered, each member sends what its node has for its likes on others,
+ * those with its number, or numbers that none has here. So two nodes have as many streams between
+ * them as members, not the square: many streams at once lose packets. */
+#include <stdlib.h>
+
 #include "coll/alltoall.h"
 #include "coll/data.h"
 #include "coll/notify.h"
+#include "core/fatal.h"
 
-/* How far members go ahead of each other with large blocks: see alltoall_nodes_steps_ahead. */
-#define STEPS_AHEAD 2
-#define AHEAD_BYTES ((size_t)256 << 10)
+#define AHEAD_BYTES ((size_t)256 << 10) /* see alltoall_nodes_steps_ahead */
 
 /* Copies `count` elements from one array to another. */
 static void alltoall_nodes_copy_block(char *to, ptrdiff_t to_stride, const char *from,
@@ -29,11 +32,6 @@ static void alltoall_nodes_copy_block(char *to, ptrdiff_t to_stride, const char 
 
 /* The scratch has three parts: a member's blocks; on a leader, for each member of the team as many
  * blocks as a node has members at most; and what it sends to one node. */
-static size_t incoming(const struct sy_nodes *nodes, size_t length)
-{
-    return (size_t)nodes->members * length;
-}
-
 static size_t outgoing(const struct sy_nodes *nodes, size_t length)
 {
     return (size_t)nodes->members * (1 + (size_t)nodes->most) * length;
@@ -48,7 +46,7 @@ static size_t room_for(const struct sy_nodes *nodes, size_t length)
  * member of j a block for each of these. */
 static size_t alltoall_nodes_place_of(const struct sy_nodes *nodes, int j, int size, size_t length)
 {
-    return incoming(nodes, length) + (size_t)sy_nodes_before(nodes, j) * (size_t)size * length;
+    return ((size_t)nodes->members + (size_t)sy_nodes_before(nodes, j) * (size_t)size) * length;
 }
 
 static void alltoall_nodes_send_to_node(const struct sy_notify *notify, int j, size_t length)
@@ -114,30 +112,45 @@ static void alltoall_nodes_through_leaders(const struct sy_group *group, char *d
 
 /* ---- large blocks ---- */
 
-/* True: it may be changed only after sy_notify_sent. */
-static bool alltoall_nodes_send_block(const struct sy_notify *notify, int to, char *dest,
+/* Sends the block of a member of this node, from where it is; if that is not mapped, a copy. True:
+ * it may be changed only after sy_notify_sent. */
+static bool alltoall_nodes_send_block(const struct sy_notify *notify, int from, int to, char *dest,
                                       const char *source, const struct sy_blocks *b)
 {
     const struct sy_group *group = notify->group;
-    ptrdiff_t size = (ptrdiff_t)b->size;
-    char *there = sy_block(dest, group->members.me, b->dest_stride, b->count);
-    const char *here = sy_block(source, to, b->source_stride, b->count);
+    ptrdiff_t size = (ptrdiff_t)b->size, stride = b->source_stride;
+    char *there = sy_block(dest, from, b->dest_stride, b->count), *copy = NULL;
+    const char *block = sy_block(source, to, stride, b->count), *here = block;
+    bool stays = false;
 
-    if (b->dest_stride == size && b->source_stride == size)
-        return sy_notify_dest_start(notify, to, there, here, b->size * b->count, SY_NOTIFY_COUNTER,
-                                    1);
-    sy_put_strided(&sy_ctx_control, there, here, b->dest_stride, b->source_stride, b->size,
-                   b->count, sy_members_pe(&group->members, to));
-    sy_notify_raise(notify, to, SY_NOTIFY_COUNTER, 1);
-    return false;
+    if (from != group->members.me && !(here = sy_group_map(group, from, block))) {
+        if (!(here = copy = malloc(b->size * b->count)))
+            sy_fatal("shmem_alltoall: no memory for %zu bytes", b->size * b->count);
+        sy_get_strided(SHMEM_CTX_DEFAULT, copy, block, size, stride, b->size, b->count,
+                       sy_members_pe(&group->members, from));
+        stride = size;
+    }
+    if (b->dest_stride == size && stride == size) {
+        stays = sy_notify_dest_start(notify, to, there, here, b->size * b->count, SY_NOTIFY_COUNTER,
+                                     1);
+    } else {
+        sy_put_strided(&sy_ctx_control, there, here, b->dest_stride, stride, b->size, b->count,
+                       sy_members_pe(&group->members, to));
+        sy_notify_raise(notify, to, SY_NOTIFY_COUNTER, 1);
+    }
+    if (copy && stays)
+        sy_notify_sent();
+    free(copy);
+    return stays && !copy;
 }
 
 /* Steps that a member may be ahead of what it has received. If all sent all that they have at once,
  * many streams would meet on the line of one node while others are idle, and lose packets. So a
  * node's members send to one node after the other, beginning with the next, and go on to a step
  * when all that others sent them up to so many steps before has arrived: then each line carries a
- * few streams each way. Two steps are under way, so that a line has something to carry while a word
- * is on its way, and more where they are short. What is sent leaves from where it is, so nobody
+ * few streams each way. Two steps are under way where nodes have one member, so that a line has
+ * something to carry while a word is on its way, and more where they are short; several members'
+ * streams fill it by themselves. What is sent leaves from where it is, so nobody
  * waits for a confirmation within a step.
  *
  * Nobody waits for ever: of all members the one that is furthest behind has got all that it waits
@@ -146,14 +159,9 @@ static bool alltoall_nodes_send_block(const struct sy_notify *notify, int to, ch
 static int alltoall_nodes_steps_ahead(const struct sy_nodes *nodes, size_t length)
 {
     size_t step = (size_t)nodes->most * (size_t)nodes->most * length;
-    size_t ahead = STEPS_AHEAD + AHEAD_BYTES / step;
+    size_t ahead = (nodes->most == 1 ? 2 : 1) + AHEAD_BYTES / step;
 
     return ahead < (size_t)nodes->count ? (int)ahead : nodes->count;
-}
-
-static int alltoall_nodes_before(const struct sy_nodes *nodes, int step)
-{
-    return sy_nodes_size(nodes, sy_nodes_after(nodes, nodes->count - step));
 }
 
 static void alltoall_nodes_by_members(const struct sy_group *group, char *dest, const char *source,
@@ -168,15 +176,16 @@ static void alltoall_nodes_by_members(const struct sy_group *group, char *dest, 
     sy_group_sync(group);
     struct sy_notify notify = sy_notify_open(group, 0, 1);
     for (int step = 1; step < nodes->count; step++) {
-        int j = sy_nodes_after(nodes, step), size = sy_nodes_size(nodes, j);
+        int j = sy_nodes_after(nodes, step);
         if (step > ahead) {
-            int came = alltoall_nodes_before(nodes, step - ahead);
+            int came = sy_nodes_size(nodes, sy_nodes_after(nodes, nodes->count - step + ahead));
             sy_notify_await_count(&notify, (uint64_t)came);
             left -= (uint64_t)came;
         }
-        for (int k = 0; k < size; k++)
-            stays |= alltoall_nodes_send_block(
-                &notify, sy_nodes_member(nodes, j, (local + k) % size), dest, source, b);
+        for (int k = local; k < sy_nodes_size(nodes, j); k += locals)
+            for (int i = 0; i < locals; i++)
+                stays |= alltoall_nodes_send_block(&notify, sy_group_mate(group, i),
+                                                   sy_nodes_member(nodes, j, k), dest, source, b);
     }
     for (int k = 0; k < locals; k++) {
         int i = sy_group_mate(group, (local + k) % locals);

@@ -69,6 +69,12 @@ static inline int sy_group_mate(const struct sy_group *group, int k)
     return group->team ? sy_nodes_member(&group->team->nodes, group->team->nodes.mine, k) : k;
 }
 
+/* The member with this one's number on node j. Teams only. */
+static inline int sy_group_like(const struct sy_group *group, int j)
+{
+    return sy_nodes_member(sy_group_nodes(group), j, sy_group_local(group));
+}
+
 /* Synchronisation on each node, of teams. gather: the leader waits for the other members on its
  * node, which go on. release, the next call after it: these wait for the leader, which goes on.
  * Together they are a synchronisation of the node, and so is sy_group_sync_node. All members of the

@@ -33,13 +33,6 @@ struct branch {
     size_t count;
 };
 
-static int reduce_crowd_like(const struct branch *b, int node)
-{
-    const struct sy_group *group = b->notify.group;
-
-    return sy_nodes_member(sy_group_nodes(group), node, sy_group_local(group));
-}
-
 /* A source that the others' data do not overwrite stays where it is until there is a sum. */
 static void reduce_crowd_begin(struct branch *b, const char *source)
 {
@@ -64,7 +57,7 @@ static bool reduce_crowd_up(struct branch *b)
     int child;
 
     for (unsigned place = 0; (child = sy_tree_child(&b->tree, place)) >= 0; place++) {
-        sy_notify_raise(&b->notify, reduce_crowd_like(b, child), FLAG_READY, 1);
+        sy_notify_raise(&b->notify, sy_group_like(b->notify.group, child), FLAG_READY, 1);
         sy_notify_await(&b->notify, place, 1);
         b->op.kernel(b->tree.parent < 0 && sy_tree_child(&b->tree, place + 1) < 0 ? b->dest
                                                                                   : b->own,
@@ -74,8 +67,8 @@ static bool reduce_crowd_up(struct branch *b)
     if (b->tree.parent < 0)
         return false;
     sy_notify_await(&b->notify, FLAG_READY, 1);
-    bool stays = sy_notify_dest_start(&b->notify, reduce_crowd_like(b, b->tree.parent), b->dest,
-                                      b->sum, length, b->tree.place, 1);
+    bool stays = sy_notify_dest_start(&b->notify, sy_group_like(b->notify.group, b->tree.parent),
+                                      b->dest, b->sum, length, b->tree.place, 1);
     sy_notify_await(&b->notify, FLAG_RESULT, 1);
     return stays;
 }
@@ -86,8 +79,8 @@ static bool reduce_crowd_down(const struct branch *b)
 
     for (unsigned left = sy_tree_children(&b->tree); left--;)
         stays |= sy_notify_dest_start(&b->notify,
-                                      reduce_crowd_like(b, sy_tree_child(&b->tree, left)), b->dest,
-                                      b->dest, b->count * b->op.size, FLAG_RESULT, 1);
+                                      sy_group_like(b->notify.group, sy_tree_child(&b->tree, left)),
+                                      b->dest, b->dest, b->count * b->op.size, FLAG_RESULT, 1);
     return stays;
 }
 

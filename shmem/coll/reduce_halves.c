@@ -111,11 +111,6 @@ static void reduce_halves_combine(const struct part *p, int number, const struct
         p->op.kernel(p->dest + at, mine, came, count);
 }
 
-static int reduce_halves_like(const struct part *p, int node)
-{
-    return sy_nodes_member(p->nodes, node, sy_group_local(p->group));
-}
-
 /* Sends the half that this node gives away in a round. True: it may be changed only after
  * sy_notify_sent. */
 static bool reduce_halves_send(const struct part *p, const struct sy_notify *notify, int number,
@@ -125,7 +120,7 @@ static bool reduce_halves_send(const struct part *p, const struct sy_notify *not
     size_t bytes = reduce_halves_bytes(p, r->give, r->half);
     const char *from = (number ? p->dest : p->operand) + reduce_halves_begin(p, r->give);
     unsigned flag = (unsigned)number * FLAGS;
-    int like = reduce_halves_like(p, r->partner);
+    int like = sy_group_like(p->group, r->partner);
 
     if (p->scratch) {
         sy_notify_scratch_put(notify, like, to, from, bytes, flag + FLAG_ARRIVED, 1);
@@ -142,7 +137,7 @@ static bool reduce_halves_exchange(const struct part *p, const struct sy_notify 
     bool stays = false;
 
     for (int i = 0; !p->scratch && 1 << i < p->nodes->count; i++)
-        sy_notify_raise(notify, reduce_halves_like(p, reduce_halves_round(p, me, i).partner),
+        sy_notify_raise(notify, sy_group_like(p->group, reduce_halves_round(p, me, i).partner),
                         (unsigned)i * FLAGS + FLAG_READY, 1);
     for (int i = 0; 1 << i < p->nodes->count; i++) {
         struct round r = reduce_halves_round(p, me, i);
@@ -170,13 +165,13 @@ static size_t reduce_halves_chunk(const struct part *p, int back, size_t from, s
  * sy_notify_sent. */
 static bool reduce_halves_around(const struct part *p, const struct sy_notify *notify)
 {
-    int after = reduce_halves_like(p, sy_nodes_after(p->nodes, 1)), count = p->nodes->count;
+    int after = sy_group_like(p->group, sy_nodes_after(p->nodes, 1)), count = p->nodes->count;
     uint64_t sent = 0, taken = 0;
     size_t at, in, out;
     bool stays = false;
 
-    sy_notify_raise(notify, reduce_halves_like(p, sy_nodes_after(p->nodes, count - 1)), FLAG_READY,
-                    1);
+    sy_notify_raise(notify, sy_group_like(p->group, sy_nodes_after(p->nodes, count - 1)),
+                    FLAG_READY, 1);
     sy_notify_await(notify, FLAG_READY, 1);
     for (int step = 1; step < count; step++)
         for (size_t from = 0; from == 0 || in || out; from += CHUNK_BYTES) {

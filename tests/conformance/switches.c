@@ -15,8 +15,8 @@ static const struct shape {
     int first, stride, size;
 } shapes[] = {{0, 1, 0}, {0, 3, 0}, {1, 2, 0}, {0, 1, 1}, {0, 1, 2}, {1, 1, 5}};
 
-static const size_t sizes[] = {1,     3,     511,    513,    8191,   8193,   16385,  32769,
-                               65535, 65537, 131071, 131073, 131137, 262143, 262145, 400001};
+static const size_t sizes[] = {1,     3,     511,   513,    8191,   8193,   10922,  10923,  16385,
+                               32769, 65535, 65537, 131071, 131073, 131137, 262143, 262145, 400001};
 
 static unsigned char *source, *dest;
 static size_t room;

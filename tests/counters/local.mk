@@ -8,6 +8,6 @@ tests_counters_faults_SOURCES = tests/counters/faults.c tests/conformance/check.
 tests_counters_faults_LDADD = shmem/libsma.la
 tests_counters_idle_SOURCES = tests/counters/idle.c
 tests_counters_idle_LDADD = shmem/libsma.la
-counter_scripts = tests/counters/calls.test tests/counters/crowd.test tests/counters/tcp.test tests/counters/memory.test tests/counters/faults.test tests/counters/rows.test tests/counters/idle.test tests/counters/passed.test
+counter_scripts = tests/counters/calls.test tests/counters/crowd.test tests/counters/tcp.test tests/counters/memory.test tests/counters/faults.test tests/counters/rows.test tests/counters/streams.test tests/counters/idle.test tests/counters/passed.test
 dist_check_SCRIPTS += $(counter_scripts)
 TESTS += $(counter_scripts)
