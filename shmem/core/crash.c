@@ -1,8 +1,8 @@
 /* See crash.h. The handler works once: SA_RESETHAND restores the signal's default effect, and the
  * instruction that failed fails again when the handler returns. The handler must not take locks of
- * the program or allocate, with two exceptions: the first backtrace() of a process loads a library
- * (sy_callsite_prepare does that in time, for processes that live a second), and dladdr() takes a
- * lock of the dynamic linker. Should it block in one of these, or crash, the process ends by the
+ * the program or allocate, with three exceptions: the first backtrace() of a process loads a library
+ * (sy_callsite_prepare does that in time, for processes that live a second), dladdr() takes a lock
+ * of the dynamic linker, and the file behind memory that is lost is read from a stream. Should it block in one of these, or crash, the process ends by the
  * same signal: a timer sends it, and while the handler runs it is not installed any more. */
 #include <execinfo.h>
 #include <signal.h>
@@ -18,7 +18,9 @@
 #include <unistd.h>
 
 #include "core/crash.h"
+#include "core/memory/heap.h"
 #include "core/memory/staged.h"
+#include "core/memory/windows.h"
 #include "core/start/world.h"
 #include "util/bits.h"
 #include "util/log.h"
@@ -114,6 +116,44 @@ static void crash_explain(const void *address)
                "put and get copy it, and what is to be waited for has to be in another space");
 }
 
+/* The file that is mapped at an address. */
+static void crash_find_file(uintptr_t at, char *file, size_t room)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    unsigned long from, to;
+    char line[400];
+    int path;
+
+    *file = '\0';
+    while (maps && !*file && fgets(line, sizeof line, maps))
+        if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &from, &to, &path) == 2 && from <= at &&
+            at < to)
+            snprintf(file, room, "%.*s", (int)strcspn(line + path, "\n"), line + path);
+    if (maps)
+        fclose(maps);
+}
+
+/* Explains an access to memory that is mapped and has no page any more: of this PE or another one.
+ */
+static void crash_explain_lost(uintptr_t at)
+{
+    char file[300];
+
+    for (unsigned w = 0; w < SY_REGIONS; w++) {
+        const struct sy_window_entry *entry = &sy_windows.entry[w];
+        for (int pe = 0; entry->peer && pe < sy_world.npes; pe++) {
+            if (!entry->peer[pe] || at - (uintptr_t)entry->peer[pe] >= entry->own.length)
+                continue;
+            crash_find_file(at, file, sizeof file);
+            sy_log(SY_LOG_ERROR, "",
+                   "  the address is in the %s of PE %d, in %s: somebody has shortened this file, "
+                   "or its disk is full, or gone",
+                   entry->heap ? entry->heap->name : "memory", pe, *file ? file : "an unknown file");
+            return;
+        }
+    }
+}
+
 /* The handler. A signal that another process or raise() has sent does not come again by itself, so
  * it is raised again. */
 static void crash_on(int number, siginfo_t *info, void *context)
@@ -130,6 +170,8 @@ static void crash_on(int number, siginfo_t *info, void *context)
                    " (SHMEM_BACKTRACE=no leaves this out):");
         if (!sent && number == SIGSEGV)
             crash_explain(info->si_addr);
+        if (!sent && number == SIGBUS)
+            crash_explain_lost((uintptr_t)info->si_addr);
         crash_frames(crash_address(context));
     } else if (getpid() == sy_world.process) {
         sleep(PATIENCE); /* another thread is reporting its own crash */

@@ -9,6 +9,8 @@
  *   keep anew            without SHMEMX_SPACE_FLAG_RESTART: zeros, and one generation
  *   keep full BALLAST    the disk has no room for a generation until the file BALLAST is removed
  *   keep hold NAME       has the space until there is a file NAME
+ *   keep lost HOW        PE 1's working file is shortened: before a sync, which fails on all PEs, and
+ *                        before HOW, which ends the job: PE 0 puts there, or PE 1 loads
  *   keep fail VICTIM     PE VICTIM alone fails in each step of a generation, one after another
  *
  * KEEP_BYTES is the size of the space. The file "progress" has the last generation that PE 0 knows
@@ -275,6 +277,43 @@ static void fail(int victim)
     }
 }
 
+/* Shortens this PE's working file, which has no name: by its descriptor. */
+static void shorten(void)
+{
+    char name[64], there[500];
+    int cut = 0;
+
+    for (int fd = 3; fd < 200; fd++) {
+        snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+        ssize_t length = readlink(name, there, sizeof there - 1);
+        there[length > 0 ? length : 0] = '\0';
+        if (!strncmp(there, getenv("SHMEM_FILE_DIRECTORY"), strlen(getenv("SHMEM_FILE_DIRECTORY"))) &&
+            strstr(there, " (deleted)"))
+            cut += !ftruncate(fd, 4096);
+    }
+    NEED(cut == 1, "%d files have been shortened", cut);
+}
+
+static void lost(const char *how)
+{
+    uint64_t generation = go_on(), now;
+
+    fill(generation + 1);
+    shmem_barrier_all();
+    if (me == 1)
+        shorten();
+    shmem_barrier_all();
+    int rc = shmemx_space_sync(space, NULL);
+    NEED(rc == -EIO, "%d", rc);
+    NEED(!shmemx_space_generation(space, &now) && now == generation, "%" PRIu64, now);
+    if (me == 0 && !strcmp(how, "put"))
+        shmem_uint64_put(block + words / 2, staged + words / 2, words - words / 2, 1);
+    if (me == 1 && !strcmp(how, "load"))
+        printf("%" PRIu64 "\n", block[words - 1]);
+    shmem_barrier_all();
+    NEED(0, "the file is not lost");
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[1] : "", *argument = argc > 2 ? argv[2] : "";
@@ -305,6 +344,8 @@ int main(int argc, char **argv)
         make(generation + 1);
     } else if (!strcmp(what, "hold")) {
         hold(argument);
+    } else if (!strcmp(what, "lost")) {
+        lost(argument);
     } else if (!strcmp(what, "full")) {
         full(argument);
     } else {

@@ -211,6 +211,15 @@ static uint64_t keep_origin(const struct file_pool *pool, uint64_t generation)
     return sy_siphash(key, &generation, 1) | 1;
 }
 
+/* Whether somebody has shortened the working file, for which the kernel lets its owner. What is not
+ * there any more reads as zero. */
+static bool keep_is_cut(const struct file_pool *pool)
+{
+    struct stat now;
+
+    return fstat(pool->fd, &now) || (uint64_t)now.st_size < pool->length;
+}
+
 static int keep_write(const struct file_pool *pool, int file, uint64_t generation)
 {
     struct trailer trailer = {.length = pool->length,
@@ -223,6 +232,8 @@ static int keep_write(const struct file_pool *pool, int file, uint64_t generatio
     memcpy(trailer.magic, magic, sizeof magic);
     if (!rc)
         rc = sy_file_copy_out(pool, file);
+    if (!rc && keep_is_cut(pool))
+        rc = -EIO;
     if (!rc && pwrite(file, &trailer, sizeof trailer, (off_t)pool->length) != sizeof trailer)
         rc = errno ? -errno : -EIO;
     return rc ? rc : fsync(file) ? -errno : 0;
@@ -231,7 +242,7 @@ static int keep_write(const struct file_pool *pool, int file, uint64_t generatio
 int sy_file_sync(void *self, void *arg, uint64_t generation, struct sy_error *err)
 {
     struct file_pool *pool = arg;
-    char name[40], what[80];
+    char name[40], what[120];
 
     (void)self;
     if (pool->directory < 0 || generation <= pool->committed)
@@ -253,7 +264,8 @@ int sy_file_sync(void *self, void *arg, uint64_t generation, struct sy_error *er
     }
     unlinkat(pool->directory, WRITING, 0);
     unlinkat(pool->directory, name, 0);
-    snprintf(what, sizeof what, "writing generation %" PRIu64, generation);
+    snprintf(what, sizeof what, "writing generation %" PRIu64 "%s", generation,
+             keep_is_cut(pool) ? ", whose working file has been shortened," : "");
     return keep_failed(pool, -rc, what, err);
 }
 
