@@ -59,8 +59,8 @@ bool sy_device_begin(const struct sy_regions *regions, uint64_t header, bool in,
 
 void sy_device_end(const struct sy_regions *regions, struct sy_device_copying *copying)
 {
-    if (copying->ticket)
-        regions->host->device_end(copying, true);
+    while (copying->ticket && !regions->host->device_end(copying, regions->host->crowded))
+        ; /* what is left is short; a sleep takes as long as that where it is not */
 }
 
 bool sy_device_amo(const struct sy_regions *regions, uint64_t header, uint64_t operand,

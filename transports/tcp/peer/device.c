@@ -13,7 +13,7 @@
 
 #include "transports/tcp/tcp.h"
 
-#define PART     (128u << 10) /* of a payload: so much is copied while more comes */
+#define PART     (64u << 10) /* of a payload: so much is copied while more comes */
 #define PARTS    (SY_RECORD_CHUNK / PART + 1)
 #define READINGS 4
 

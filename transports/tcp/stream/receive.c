@@ -82,6 +82,8 @@ void sy_tcp_receive_place(struct tcp_stream *stream, char *to, size_t part, size
     stream->in.payload_record = bytes;
 }
 
+#define FOLLOWED (64 << 10) /* bytes at a time of what somebody else copies on as it comes */
+
 /* How much of a large payload can be received in place now; *rest: a part of an element is all that
  * there is. */
 static size_t receive_direct_bytes(const struct tcp_stream *stream, bool *rest)
@@ -92,7 +94,8 @@ static size_t receive_direct_bytes(const struct tcp_stream *stream, bool *rest)
     *rest = false;
     if (!in->payload || in->stashed || ioctl(stream->watch.fd, FIONREAD, &there) || there < 0)
         return 0;
-    size_t direct = sy_tcp_receive_cut(in->payload, (size_t)there, in->payload_left);
+    size_t most = in->follow && there > FOLLOWED ? FOLLOWED : (size_t)there;
+    size_t direct = sy_tcp_receive_cut(in->payload, most, in->payload_left);
     *rest = !direct && there && in->payload_left;
     return direct;
 }
