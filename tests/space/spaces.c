@@ -4,6 +4,7 @@
 #define SHMEMX_SPACES_AS_PROPOSED
 #include <dirent.h>
 #include <shmemx.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -412,8 +413,12 @@ static void allocation(void)
     CHECK(shmemx_space_realloc(space, a, 2 * MB) == NULL && a[24] == 24);
     CHECK(shmemx_space_realloc(space, a, 0) == NULL);
     shmemx_space_free(space, b);
-    void *all = shmemx_space_malloc(space, MB);
-    CHECK(all != NULL);
+    char *all = (char *)shmemx_space_malloc(space, MB);
+    CHECK(all != NULL && (uintptr_t)all % _Alignof(max_align_t) == 0);
+    memset(all, 1, MB);
+    shmemx_space_free(space, all);
+    all = (char *)shmemx_space_calloc(space, 1000, 1000); /* of what has been written */
+    CHECK(all && !all[0] && !memcmp(all, all + 1, 999999));
     shmemx_space_free(space, all);
     end(space, team);
 }
@@ -443,7 +448,9 @@ static void no_space(void)
         CHECK(shmemx_space_create(&wrong[i], &space, &team) != 0);
         CHECK(space == SHMEMX_SPACE_INVALID && team == SHMEM_TEAM_INVALID);
     }
+    space = (shmem_space_t)3, team = SHMEM_TEAM_WORLD;
     CHECK(shmemx_space_create(NULL, &space, &team) != 0);
+    CHECK(space == SHMEMX_SPACE_INVALID && team == SHMEM_TEAM_INVALID);
     shmem_free(inside);
 }
 
@@ -473,6 +480,10 @@ static void handles(void)
     CHECK(shmem_team_split_strided(team, 0, 1, npes, NULL, 0, &again) == 0);
     shmem_team_destroy(team);
     CHECK(shmem_space_get_team(space, &team) == 0 && team == SHMEM_TEAM_INVALID);
+    CHECK(shmem_space_destroy(space) != 0);
+    CHECK(shmem_team_split_strided(again, 0, 1, npes, NULL, 0, &team) == 0);
+    shmem_team_destroy(again); /* a team of a team of it is left */
+    again = team;
     CHECK(shmem_space_destroy(space) != 0);
     long *block = (long *)shmem_space_malloc(space, 64);
     CHECK(block != NULL);
