@@ -133,10 +133,16 @@ int mpi_large_progress(struct mpi_state *state)
     return 0;
 }
 
-bool mpi_large_moves(const struct mpi_state *state)
+/* Whoever has the lock is in MPI, perhaps copying, and would lose the processor to one who looks.
+ */
+bool mpi_large_moves(struct mpi_state *state)
 {
-    const struct mpi_large *large = &state->large;
+    struct mpi_large *large = &state->large;
 
-    return atomic_load_explicit(&large->count, memory_order_relaxed) &&
-           sy_clock_ns() - atomic_load_explicit(&large->since, memory_order_relaxed) < MOVES_NS;
+    if (!atomic_load_explicit(&large->count, memory_order_relaxed) ||
+        sy_clock_ns() - atomic_load_explicit(&large->since, memory_order_relaxed) >= MOVES_NS ||
+        pthread_mutex_trylock(&large->lock))
+        return false;
+    pthread_mutex_unlock(&large->lock);
+    return true;
 }

@@ -146,8 +146,9 @@ int mpi_large_receive(void *self, int pe, uint64_t number, void *bytes, size_t l
 /* Tells of what is complete: how many. */
 int mpi_large_progress(struct mpi_state *state);
 
-/* Whether there are some on their way that need MPI to be looked at all the time. */
-bool mpi_large_moves(const struct mpi_state *state);
+/* Whether there are some on their way that need MPI to be looked at all the time, and no other
+ * thread is in MPI for them. */
+bool mpi_large_moves(struct mpi_state *state);
 
 /* ---- tick.c ---- */
 
