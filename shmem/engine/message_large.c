@@ -7,6 +7,7 @@
 
 #define WORD      8
 #define PUT_BYTES (3 * (size_t)WORD) /* of the record */
+#define SOON      10                 /* microseconds */
 
 enum { PUTS, GETS }; /* of which a number is */
 
@@ -414,6 +415,16 @@ bool sy_message_large_uses(const struct sy_message_peer *peer, unsigned region)
 
 /* ---- the sender ---- */
 
+/* A piece may be complete at once, where its data came before they were asked for, or were copied.
+ * Then no arrival has anybody look at it, and the program may have left the library. */
+static void message_large_started(const struct sy_message_peer *peer,
+                                  struct sy_message_pieces *pieces, uint64_t index)
+{
+    message_large_set(&pieces->started, index + 1);
+    if (message_large_is_done(pieces, index))
+        peer->messages->host->soon(SOON);
+}
+
 bool sy_message_large_start(struct sy_message_peer *peer)
 {
     struct sy_message_pieces *coming, *going;
@@ -423,12 +434,14 @@ bool sy_message_large_start(struct sy_message_peer *peer)
         return true;
     coming = &peer->large->coming;
     going = &peer->large->going;
-    for (; (i = message_large_get(&coming->started)) != message_large_get(&coming->begun);
-         message_large_set(&coming->started, i + 1))
+    while ((i = message_large_get(&coming->started)) != message_large_get(&coming->begun)) {
         message_large_receive(peer, i, PUTS, message_large_at(coming, i));
-    for (; (i = message_large_get(&going->started)) != message_large_get(&going->begun);
-         message_large_set(&going->started, i + 1))
+        message_large_started(peer, coming, i);
+    }
+    while ((i = message_large_get(&going->started)) != message_large_get(&going->begun)) {
         if (!message_large_send(peer, i, GETS, message_large_at(going, i)))
             return false;
+        message_large_started(peer, going, i);
+    }
     return true;
 }
