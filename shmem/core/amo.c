@@ -9,6 +9,7 @@ static const char what[] = "atomic operation";
 SY_ORDERED_ELSEWHERE void sy_amo_apply(enum sy_amo_op op, void *address, size_t width,
                                        uint64_t operand, uint64_t compare, uint64_t *result)
 {
+    SY_TELL_RELEASE(address);
     uint64_t old = sy_amo_here(op, address, width, operand, compare);
     if (result)
         *result = old;

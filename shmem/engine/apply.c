@@ -90,6 +90,7 @@ SY_ORDERED_ELSEWHERE int sy_apply_raise(struct sy_regions *regions, uint64_t hea
     if (!at || (uintptr_t)at % sizeof value || sy_record_code(header) != 3)
         return -1;
     uint64_t *word = (uint64_t *)(void *)at, before = __atomic_load_n(word, __ATOMIC_RELAXED);
+    SY_TELL_RELEASE(word);
     while (before < value)
         if (__atomic_compare_exchange_n(word, &before, value, true, __ATOMIC_RELEASE,
                                         __ATOMIC_RELAXED))

@@ -32,6 +32,7 @@
 SY_ORDERED_ELSEWHERE static inline void sy_apply_store_element(char *to, const char *from,
                                                                unsigned code)
 {
+    SY_TELL_RELEASE(to);
     switch (code) {
     case 0:
         SY_APPLY_STORE(uint8_t);

@@ -34,6 +34,15 @@
 #define SY_ORDERED_ELSEWHERE __attribute__((no_sanitize("thread"), noinline))
 #endif
 
+/* Before a release store in such a function: tells ThreadSanitizer of it, whose loads by the
+ * program see it. */
+#ifdef SY_THREAD_SANITIZER
+void __tsan_release(void *word);
+#define SY_TELL_RELEASE(word) __tsan_release(word)
+#else
+#define SY_TELL_RELEASE(word) ((void)0)
+#endif
+
 #define SY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Rounds up to a power of two. */
