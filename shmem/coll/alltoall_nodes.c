@@ -150,8 +150,8 @@ static bool alltoall_nodes_send_block(const struct sy_notify *notify, int from, 
  * when all that others sent them up to so many steps before has arrived: then each line carries a
  * few streams each way. Two steps are under way where nodes have one member, so that a line has
  * something to carry while a word is on its way, and more where they are short; several members'
- * streams fill it by themselves. What is sent leaves from where it is, so nobody
- * waits for a confirmation within a step.
+ * streams fill it by themselves. What is sent leaves from where it is, so nobody waits for a
+ * confirmation within a step.
  *
  * Nobody waits for ever: of all members the one that is furthest behind has got all that it waits
  * for, because the others have gone through the steps before. Blocks are counted, whoever sent

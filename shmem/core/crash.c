@@ -2,8 +2,9 @@
  * instruction that failed fails again when the handler returns. The handler must not take locks of
  * the program or allocate, with three exceptions: the first backtrace() of a process loads a library
  * (sy_callsite_prepare does that in time, for processes that live a second), dladdr() takes a lock
- * of the dynamic linker, and the file behind memory that is lost is read from a stream. Should it block in one of these, or crash, the process ends by the
- * same signal: a timer sends it, and while the handler runs it is not installed any more. */
+ * of the dynamic linker, and the name of the file behind memory that is lost is read from a stream.
+ * Should it block in one of these, or crash, the process ends by the same signal: a timer sends it,
+ * and while the handler runs it is not installed any more. */
 #include <execinfo.h>
 #include <signal.h>
 #include <stdatomic.h>
