@@ -365,6 +365,53 @@ START_TEST(order_of_trying)
 }
 END_TEST
 
+/* The address that each of streams 1 to 4 tries first. */
+static const char *spread(struct tcp_record *peer, const struct sy_interface *mine, size_t count,
+                          bool named)
+{
+    static char text[400];
+    struct sockaddr_storage out[TCP_CANDIDATES];
+    char one[SY_IP_TEXT];
+    size_t used = 0;
+
+    for (unsigned number = 1; number <= 4; number++) {
+        unsigned n = sy_tcp_candidates(peer, 1, mine, count, out);
+        sy_tcp_candidates_spread(out, n, mine, count, named, number);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s ",
+                                 sy_socket_text(&out[0], one));
+        for (unsigned i = 1; i < n; i++)
+            ck_assert_str_ne(sy_socket_text(&out[i], (char[SY_IP_TEXT]){0}), one);
+    }
+    return text;
+}
+
+/* Streams between two PEs are spread over equally fast networks; see sy_tcp_candidates_spread. */
+START_TEST(rails)
+{
+    struct tcp_record peer = {.machine = 77};
+    struct sy_interface all[16];
+    size_t count = cluster_host(all);
+
+    add(&peer, "192.168.7.9/24", 1);
+    add(&peer, "10.0.0.9/24", 2);
+    add(&peer, "2001:db8::9/64", 3);
+    add(&peer, "203.0.113.9/24", 4);
+    ck_assert_str_eq(spread(&peer, all, count, false),
+                     "192.168.7.9:1 192.168.7.9:1 192.168.7.9:1 192.168.7.9:1 ");
+    ck_assert_str_eq(spread(&peer, all, count, true),
+                     "192.168.7.9:1 10.0.0.9:2 192.168.7.9:1 10.0.0.9:2 ");
+    all[1].speed = all[2].speed = 1000; /* eth0 and eth1 */
+    ck_assert_str_eq(spread(&peer, all, count, false),
+                     "192.168.7.9:1 10.0.0.9:2 192.168.7.9:1 10.0.0.9:2 ");
+    all[2].speed = 10000;
+    ck_assert_str_eq(spread(&peer, all, count, true),
+                     "192.168.7.9:1 192.168.7.9:1 192.168.7.9:1 192.168.7.9:1 ");
+    peer.count = 1;
+    ck_assert_str_eq(spread(&peer, all, count, true),
+                     "192.168.7.9:1 192.168.7.9:1 192.168.7.9:1 192.168.7.9:1 ");
+}
+END_TEST
+
 START_TEST(loopback_of_another_machine)
 {
     struct tcp_record peer = {.machine = 77};
@@ -406,6 +453,7 @@ int main(void)
     tcase_add_test(cases, record_without_room);
     tcase_add_test(cases, advertised);
     tcase_add_test(cases, order_of_trying);
+    tcase_add_test(cases, rails);
     tcase_add_test(cases, loopback_of_another_machine);
     tcase_add_test(cases, this_machine);
     suite_add_tcase(suite, cases);

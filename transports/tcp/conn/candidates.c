@@ -244,6 +244,47 @@ unsigned sy_tcp_candidates(const struct tcp_record *peer, uint64_t machine,
     return output.count;
 }
 
+/* This machine's interface in the network of an address, or NULL. */
+static const struct sy_interface *candidates_near(const struct sockaddr_storage *address,
+                                                  const struct sy_interface *mine, size_t count)
+{
+    struct sy_ip ip = sy_socket_ip(address);
+
+    for (size_t i = 0; i < count; i++)
+        if (mine[i].up && !mine[i].loopback && !sy_ip_link_local(&ip) &&
+            sy_ip_within(&ip, &mine[i].ip))
+            return &mine[i];
+    return NULL;
+}
+
+/* Both PEs number the networks alike, by their addresses. */
+void sy_tcp_candidates_spread(struct sockaddr_storage *address, unsigned addresses,
+                              const struct sy_interface *mine, size_t count, bool chosen,
+                              unsigned number)
+{
+    const struct sy_interface *best = candidates_near(address, mine, count);
+    unsigned rail[TCP_CANDIDATES], rails = 0;
+
+    for (unsigned i = 0; best && (best->speed || chosen) && i < addresses; i++) {
+        const struct sy_interface *each = candidates_near(&address[i], mine, count);
+        unsigned at = rails;
+
+        if (!each || each->ip.family != best->ip.family || each->speed != best->speed)
+            continue;
+        while (at && memcmp(each->ip.bytes,
+                            candidates_near(&address[rail[at - 1]], mine, count)->ip.bytes,
+                            sizeof each->ip.bytes) < 0)
+            at--;
+        memmove(&rail[at + 1], &rail[at], (rails++ - at) * sizeof *rail);
+        rail[at] = i;
+    }
+    if (rails < 2)
+        return;
+    struct sockaddr_storage first = address[rail[number % rails]];
+    memmove(address + 1, address, rail[number % rails] * sizeof *address);
+    address[0] = first;
+}
+
 bool sy_tcp_record_outward(const struct tcp_record *record)
 {
     return record->count && !sy_ip_loopback(&record->endpoint[0].ip);

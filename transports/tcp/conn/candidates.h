@@ -47,4 +47,11 @@ unsigned sy_tcp_candidates(const struct tcp_record *peer, uint64_t machine,
                            const struct sy_interface *mine, size_t count,
                            struct sockaddr_storage out[TCP_CANDIDATES]);
 
+/* Spreads the streams between two PEs over the networks that both are in, by putting another
+ * address first for another `number` of a stream. These are networks as fast as that of the best
+ * address; where the drivers do not tell, only networks that the user has chosen. */
+void sy_tcp_candidates_spread(struct sockaddr_storage *address, unsigned addresses,
+                              const struct sy_interface *mine, size_t count, bool chosen,
+                              unsigned number);
+
 #endif

@@ -294,6 +294,7 @@ enum tcp_progress sy_tcp_attempt_progress(struct tcp_net *net, const struct tcp_
 /* Finds out where to try; returns why there is nowhere, or NULL. */
 static const char *connect_find_candidates(struct tcp_attempt *attempt)
 {
+    const char *interfaces = attempt->net->settings->interfaces;
     struct tcp_record record;
 
     if (!sy_tcp_record_read(&record, attempt->contact->address, attempt->contact->size))
@@ -301,6 +302,11 @@ static const char *connect_find_candidates(struct tcp_attempt *attempt)
     attempt->race.count = sy_tcp_candidates(&record, attempt->net->record.machine,
                                             attempt->net->mine, attempt->net->mine_count,
                                             attempt->race.address);
+    if (attempt->number && attempt->race.count)
+        sy_tcp_candidates_spread(attempt->race.address, attempt->race.count, attempt->net->mine,
+                                 attempt->net->mine_count,
+                                 *interfaces != '!' && strcmp(interfaces, "auto") != 0,
+                                 attempt->number);
     return attempt->race.count
                ? NULL
                : "it listens on addresses that reach its own machine only, or that this machine "
