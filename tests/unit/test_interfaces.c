@@ -403,6 +403,11 @@ START_TEST(rails)
     all[1].speed = all[2].speed = 1000; /* eth0 and eth1 */
     ck_assert_str_eq(spread(&peer, all, count, false),
                      "192.168.7.9:1 10.0.0.9:2 192.168.7.9:1 10.0.0.9:2 ");
+    /* Further addresses in a network are no further networks. */
+    add(&peer, "10.0.0.10/24", 5);
+    add(&peer, "10.0.0.11/24", 6);
+    ck_assert_str_eq(spread(&peer, all, count, false),
+                     "192.168.7.9:1 10.0.0.9:2 192.168.7.9:1 10.0.0.9:2 ");
     all[2].speed = 10000;
     ck_assert_str_eq(spread(&peer, all, count, true),
                      "192.168.7.9:1 192.168.7.9:1 192.168.7.9:1 192.168.7.9:1 ");

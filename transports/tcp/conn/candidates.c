@@ -257,32 +257,62 @@ static const struct sy_interface *candidates_near(const struct sockaddr_storage 
     return NULL;
 }
 
-/* Both PEs number the networks alike, by their addresses. */
+/* A network that both PEs are in: by which address the peer is there, and by which interface this
+ * machine. */
+struct rail {
+    unsigned address;
+    const struct sy_interface *mine;
+};
+
+/* Finds the networks of the best address's family and speed; returns how many. */
+static unsigned candidates_find_rails(const struct sockaddr_storage *address, unsigned addresses,
+                                      const struct sy_interface *mine, size_t count, bool chosen,
+                                      struct rail rail[TCP_CANDIDATES])
+{
+    const struct sy_interface *best = candidates_near(address, mine, count);
+    unsigned rails = 0;
+
+    if (!best || !(best->speed || chosen))
+        return 0;
+    for (unsigned i = 0; i < addresses; i++) {
+        const struct sy_interface *each = candidates_near(&address[i], mine, count);
+        unsigned known = 0;
+
+        if (!each || each->ip.family != best->ip.family || each->speed != best->speed)
+            continue;
+        while (known < rails && rail[known].mine != each)
+            known++;
+        if (known == rails)
+            rail[rails++] = (struct rail){i, each};
+    }
+    return rails;
+}
+
+/* How many networks come before another one, by their addresses: so both PEs number them alike. */
+static unsigned candidates_place_of(const struct rail *rail, unsigned rails, unsigned which)
+{
+    unsigned before = 0;
+
+    for (unsigned i = 0; i < rails; i++)
+        before += memcmp(rail[i].mine->ip.bytes, rail[which].mine->ip.bytes,
+                         sizeof rail->mine->ip.bytes) < 0;
+    return before;
+}
+
 void sy_tcp_candidates_spread(struct sockaddr_storage *address, unsigned addresses,
                               const struct sy_interface *mine, size_t count, bool chosen,
                               unsigned number)
 {
-    const struct sy_interface *best = candidates_near(address, mine, count);
-    unsigned rail[TCP_CANDIDATES], rails = 0;
+    struct rail rail[TCP_CANDIDATES];
+    unsigned rails = candidates_find_rails(address, addresses, mine, count, chosen, rail);
 
-    for (unsigned i = 0; best && (best->speed || chosen) && i < addresses; i++) {
-        const struct sy_interface *each = candidates_near(&address[i], mine, count);
-        unsigned at = rails;
-
-        if (!each || each->ip.family != best->ip.family || each->speed != best->speed)
-            continue;
-        while (at && memcmp(each->ip.bytes,
-                            candidates_near(&address[rail[at - 1]], mine, count)->ip.bytes,
-                            sizeof each->ip.bytes) < 0)
-            at--;
-        memmove(&rail[at + 1], &rail[at], (rails++ - at) * sizeof *rail);
-        rail[at] = i;
-    }
-    if (rails < 2)
-        return;
-    struct sockaddr_storage first = address[rail[number % rails]];
-    memmove(address + 1, address, rail[number % rails] * sizeof *address);
-    address[0] = first;
+    for (unsigned i = 0; i < rails; i++)
+        if (candidates_place_of(rail, rails, i) == number % rails) {
+            struct sockaddr_storage first = address[rail[i].address];
+            memmove(address + 1, address, rail[i].address * sizeof *address);
+            address[0] = first;
+            return;
+        }
 }
 
 bool sy_tcp_record_outward(const struct tcp_record *record)
