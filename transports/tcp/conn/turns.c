@@ -182,7 +182,8 @@ uint64_t sy_tcp_turns_timer(struct tcp_net *net, uint64_t now)
     if (!sy_tcp_turns_wait(net))
         return UINT64_MAX;
     turns_begin_some(net, &net->turns.mine, now);
-    if (net->turns.theirs.count <= FEW || !others_are_at_it(net, now))
+    unsigned wanted = net->turns.theirs.count;
+    if (wanted && (wanted <= FEW || !others_are_at_it(net, now)))
         turns_begin_some(net, &net->turns.theirs, now);
     return sy_tcp_turns_wait(net) ? now + LOOK_AGAIN : UINT64_MAX;
 }
