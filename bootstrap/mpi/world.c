@@ -70,10 +70,12 @@ static int world_begin_session(struct mpi_world *world, struct sy_error *err)
 {
     MPI_Group group = MPI_GROUP_NULL;
     MPI_Info info;
+    int rc = MPI_Info_create(&info);
 
-    MPI_Info_create(&info);
+    if (rc)
+        return world_fail(world, rc, "MPI_Info_create", err);
     MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE");
-    int rc = MPI_Session_init(info, MPI_ERRORS_RETURN, &world->session);
+    rc = MPI_Session_init(info, MPI_ERRORS_RETURN, &world->session);
     MPI_Info_free(&info);
     if (rc)
         return world_fail(world, rc, "MPI_Session_init", err);

@@ -114,7 +114,8 @@ static int calls_begin_session(struct sy_error *err)
     char level[64] = "";
     int found = 0;
 
-    MPI_Info_create(&info);
+    if (MPI_Info_create(&info))
+        return calls_fail(err, EIO, "MPI_Info_create failed");
     MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE");
     int rc = calls_judge(MPI_Session_init(info, MPI_ERRORS_RETURN, &process.session));
     MPI_Info_free(&info);
@@ -226,6 +227,7 @@ static void calls_end(void)
     if (!finalized) {
         calls_meet();
         MPI_Session_finalize(&process.session);
+        process.started = false; /* it may have been asked for twice, where a first start failed */
     }
 #else
     if (process.own)
