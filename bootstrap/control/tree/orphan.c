@@ -1,6 +1,5 @@
 /* The launcher's process on this host, which started its PEs. Where that is killed, not every
  * launcher ends them; so the PEs find out, and end the job. */
-#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -8,6 +7,7 @@
 
 #include "bootstrap/control/tree/state.h"
 #include "util/bits.h"
+#include "util/file.h"
 
 /* What such processes are called, or how their names begin: of Hydra, Open MPI, PRRTE and Slurm. */
 static const char *const launchers[] = {
@@ -21,29 +21,17 @@ static bool orphan_is_launcher(const char *name)
     return false;
 }
 
-/* A process's name and its parent: "PID (NAME) S PARENT ..."; false: it is not to be seen. */
-static bool orphan_read(long pid, char name[64], long *parent)
-{
-    char path[40];
-
-    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    FILE *file = fopen(path, "re");
-    bool read = file && fscanf(file, "%*d (%63[^)]) %*c %ld", name, parent) == 2;
-    if (file)
-        fclose(file);
-    return read;
-}
-
 /* A descriptor of the nearest ancestor that is a launcher's, which is readable once that has ended;
  * -1: there is none, or Linux is older than 5.3. */
 static int orphan_open_launcher(void)
 {
-    char name[64];
-    long parent;
+    char name[SY_PROCESS_NAME];
 
-    for (long pid = getppid(); pid > 1 && orphan_read(pid, name, &parent); pid = parent)
+    for (pid_t pid = getppid(), parent; pid > 1; pid = parent) {
+        parent = sy_file_parent(pid, name);
         if (orphan_is_launcher(name))
             return (int)syscall(SYS_pidfd_open, pid, 0);
+    }
     return -1;
 }
 

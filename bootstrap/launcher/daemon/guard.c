@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "util/file.h"
+
 enum {
     ROUND_MS = 2,
     ROUNDS = 500 /* a killed process needs no longer, unless it is stuck in the kernel */
@@ -87,32 +89,11 @@ void sy_guard_review(struct sy_guard *guard, int pe)
         guard->groups[pe] = 0;
 }
 
-/* The parent of a process, from /proc; 0 if it is gone. The name before it may contain anything, so
- * the fields are counted from its closing parenthesis. */
-static pid_t daemon_guard_parent_of(pid_t pid)
-{
-    char path[32], text[512];
-    const char *after;
-    ssize_t n;
-    int fd, parent = 0;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    after = strrchr(text, ')');
-    if (!after || sscanf(after + 1, " %*c %d", &parent) != 1)
-        return 0;
-    return parent;
-}
-
 /* Kills all children but `spared`; false: there are none. */
 static bool daemon_guard_kill_children(pid_t spared)
 {
     DIR *proc = opendir("/proc");
+    char name[SY_PROCESS_NAME];
     struct dirent *entry;
     bool any = false;
 
@@ -121,7 +102,7 @@ static bool daemon_guard_kill_children(pid_t spared)
     while ((entry = readdir(proc)) != NULL) {
         pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
 
-        if (pid > 0 && pid != spared && daemon_guard_parent_of(pid) == getpid())
+        if (pid > 0 && pid != spared && sy_file_parent(pid, name) == getpid())
             any = !kill(pid, SIGKILL) || any;
     }
     closedir(proc);
