@@ -22,16 +22,20 @@ static void out_file_emptied(struct sy_out_file *out_file)
     sy_run_check_done(out_file->owner);
 }
 
-/* Nobody reads the PEs' output: the job ends as any program does whose reader is gone. */
+/* Nobody reads the PEs' output: the job ends as any program does whose reader is gone. Where stderr
+ * cannot be written, stdout is told; where neither can, as with 2>&1 on a full disk, the status is
+ * all that is left to tell it. */
 static void head_run_out_file_broken(struct sy_out_file *out_file, int error)
 {
     struct sy_run *run = out_file->owner;
 
+    if (run->outputs.err_out_file->dead && error != EPIPE)
+        run->outputs.err_out_file = &run->outputs.out;
     if (error != EPIPE)
         sy_run_say(run, SY_SAY_ALWAYS, "cannot write to %s: %s%s",
                    sy_outputs_name(&run->outputs, out_file), strerror(error),
                    sy_ending_rest(run, false));
-    sy_ending_begin(run, error == EPIPE ? 128 + SIGPIPE : 1, SY_GRACE_FAILED);
+    sy_ending_begin(run, error == EPIPE ? 128 + SIGPIPE : SY_ENDING_UNWRITTEN, SY_GRACE_FAILED);
 }
 
 static void head_run_limit_reached(struct ev_loop *loop, ev_timer *timer, int events)

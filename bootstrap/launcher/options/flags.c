@@ -65,8 +65,9 @@ int sy_flags_print_help(struct sy_parser *parser)
          "Engine), or this one. Every PE finds its number in SHMEM_BOOT_PE and the number of PEs\n"
          "in SHMEM_BOOT_NPES.\n"
          "Exit status: that of the first PE that failed, 128+signal if a signal ended it; the\n"
-         "argument of shmem_global_exit; 124 after --timeout; 126 or 127 if the program cannot be\n"
-         "run; 2 for a wrong command line; 128+signal if a signal to oshrun ended the job.");
+         "argument of shmem_global_exit; 124 after --timeout; 125 if output cannot be written;\n"
+         "126 or 127 if the program cannot be run; 2 for a wrong command line; 128+signal if a\n"
+         "signal to oshrun ended the job.");
     return fflush(stdout) || ferror(stdout) ? 1 : 0;
 }
 

@@ -11,7 +11,7 @@ struct sy_file;
 struct sy_outputs {
     struct ev_loop *loop;
     struct sy_out_file out, err;
-    struct sy_out_file *err_out_file; /* &err, or &out where both are the same file */
+    struct sy_out_file *err_out_file; /* &err, or &out: both are the same file, or stderr is full */
     struct sy_file *files;
     void (*broken)(struct sy_out_file *out_file, int error);
     void (*emptied)(struct sy_out_file *out_file);
