@@ -31,8 +31,8 @@ struct sy_space *sy_space_need(const char *routine, shmemx_space_t handle)
     struct sy_space *space = sy_space_of(handle);
 
     if (SY_UNLIKELY(!space))
-        sy_fatal("%s was given the space %p, which does not exist: it was never made, or has been "
-                 "destroyed",
+        sy_fatal("%s was given the space %p, which does not exist here: it was never made, was "
+                 "destroyed, or this PE is no member",
                  routine, handle);
     return space;
 }

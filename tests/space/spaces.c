@@ -516,7 +516,7 @@ static void handles(void)
     shmem_space_free(space, block);
     CHECK(shmem_space_get_team(space, &team) == 0 && team == SHMEM_TEAM_WORLD);
     CHECK(shmem_space_get_device_type(space, &type) == 0 && type == SHMEM_DEVICE_CPU);
-    CHECK(shmem_space_get_caps(space, &caps) == 0 && (caps & 0x1f) == 0x1f);
+    CHECK(shmem_space_get_caps(space, &caps) == 0 && caps == 0x1f);
     CHECK(shmem_space_destroy(space) != 0);
     CHECK(shmem_space_calloc(space, SIZE_MAX / 2, 4) == NULL);
 }
@@ -529,6 +529,26 @@ static void no_subset(void)
 
     CHECK(shmemx_space_create(&config, &space, &team) != 0);
     CHECK(space == SHMEM_SPACE_INVALID && team == SHMEM_TEAM_INVALID);
+}
+
+/* PE 0 tells the others of its handle, with which those that are no members get nothing. */
+static void foreign(shmemx_space_t space)
+{
+    static uint64_t told, mine;
+    shmem_team_t team = SHMEM_TEAM_WORLD;
+    shmemx_device_type_t type;
+    shmemx_space_cap_t caps;
+
+    mine = (uintptr_t)space;
+    CHECK(shmem_uint64_broadcast(SHMEM_TEAM_WORLD, &told, &mine, 1, 0) == 0);
+    shmemx_space_t handle = (shmemx_space_t)(uintptr_t)told;
+    if (me % 2 == 0) {
+        CHECK(handle == space);
+        return;
+    }
+    CHECK(shmemx_space_get_team(handle, &team) != 0 && team == SHMEM_TEAM_INVALID);
+    CHECK(shmemx_space_get_caps(handle, &caps) != 0 && caps == 0);
+    CHECK(shmemx_space_get_device_type(handle, &type) != 0);
 }
 
 /* A device that the PEs with an even number have (plugin_even.c). */
@@ -545,6 +565,7 @@ static void subset(void)
         CHECK((space != SHMEMX_SPACE_INVALID) == (me % 2 == 0));
         CHECK((team != SHMEM_TEAM_INVALID) == (me % 2 == 0));
         CHECK(shmemx_space_destroy(SHMEMX_SPACE_INVALID) == 0);
+        foreign(space);
         if (me % 2)
             continue;
         CHECK(shmem_team_n_pes(team) == members && shmem_team_my_pe(team) == me / 2);

@@ -8,6 +8,26 @@ static int is(const char *word, const char *other)
     return strcmp(word, other) == 0;
 }
 
+/* PE 0 is in the space, PE 1 is not. */
+static void members(const char *word, shmemx_space_t space)
+{
+    static long local;
+    static uint64_t told, handle;
+    int me = shmem_my_pe();
+    long *mine = me ? &local : shmemx_space_malloc(space, 64);
+
+    handle = (uintptr_t)space;
+    shmem_uint64_broadcast(SHMEM_TEAM_WORLD, &told, &handle, 1, 0);
+    if (is(word, "even world"))
+        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, mine, mine, 1);
+    if (is(word, "even") && me == 0)
+        shmem_putmem(mine, &local, 8, 1);
+    if (is(word, "even handle") && me)
+        shmemx_space_destroy((shmemx_space_t)(uintptr_t)told);
+    shmem_barrier_all();
+    shmem_finalize();
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
@@ -22,19 +42,11 @@ int main(int argc, char **argv)
         config.flags = me ? SHMEMX_SPACE_FLAG_LOCKED : 0;
     if (is(word, "size"))
         config.size += (size_t)me;
-    if (is(word, "even") || is(word, "even world"))
+    if (strncmp(word, "even", 4) == 0)
         config.device_type = (shmemx_device_type_t)17;
     shmemx_space_create(&config, &a, &team_a);
-    if (is(word, "even world")) {
-        long *mine = me ? &local : shmemx_space_malloc(a, 64);
-        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, mine, mine, 1);
-    }
-    if (is(word, "even")) {
-        void *mine = shmemx_space_malloc(a, 64);
-        if (me == 0)
-            shmem_putmem(mine, &local, 8, 1);
-        shmem_barrier_all();
-        shmem_finalize();
+    if (strncmp(word, "even", 4) == 0) {
+        members(word, a);
         return 0;
     }
     shmemx_space_create(&config, &b, &team_b);
