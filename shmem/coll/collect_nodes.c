@@ -95,13 +95,13 @@ static void collect_nodes_gather_along_tree(const struct parts *p, const struct 
     const char *scratch = sy_notify_own(notify);
     size_t at = collect_nodes_own_offset(p), all = collect_nodes_bytes_of(p, 0, tree.count);
     unsigned children = sy_tree_children(&tree);
-    int below = tree.span < tree.count - tree.me ? (int)tree.span : tree.count - tree.me;
 
     for (unsigned place = 0; place < children; place++)
         sy_notify_await(notify, place, 1);
     if (tree.parent >= 0) {
         sy_notify_scratch_put(notify, sy_nodes_member(p->nodes, tree.parent, 0), at, scratch + at,
-                              collect_nodes_bytes_of(p, tree.me, below), tree.place, 1);
+                              collect_nodes_bytes_of(p, tree.me, sy_tree_below(&tree)), tree.place,
+                              1);
         sy_notify_await(notify, FLAG_DOWN, 1);
     }
     while (children--)
@@ -223,7 +223,8 @@ static void collect_nodes_spread_parts(const struct parts *p, size_t total, bool
                                      .how = p,
                                      .source = alone ? source : NULL,
                                      .total = total,
-                                     .guarded = !entered};
+                                     .guarded = !entered,
+                                     .along_tree = sy_tree_fits(p->nodes)};
 
     if (!sy_group_local(p->group))
         sy_spread_enter(&spread);

@@ -5,11 +5,17 @@
  * and receiver find the same chunks. Around the ring each chunk goes on as soon as it has come, and
  * one flag counts them all.
  *
+ * Along a tree (tree.h) a node that is let sends up what it has from below and its own blocks, and
+ * is then sent all others: no byte twice, in 2 (nodes - 1) messages where chunks are large enough.
+ * What came up says that its sender takes part, so the way down waits for nobody. A leaf waits for
+ * its parent alone, and each parent lets all children before it waits: nobody waits for ever.
+ *
  * Chunks are sent from where they are and may not be changed before they have left: the blocks
  * never are, as every PE gets the same. A dest is written when its owner has said that it takes
  * part, where that is not known already. */
 #include "coll/spread.h"
 #include "coll/data.h"
+#include "coll/tree.h"
 #include "core/memory/control.h"
 
 #define CHUNK_BYTES ((size_t)128 << 10)
@@ -130,31 +136,43 @@ static void spread_copy_own(const struct sy_spread *s)
 
 /* ---- rounds ---- */
 
-/* Sends a chunk. True: it may be changed only after sy_notify_sent. */
-static bool spread_send(const struct sy_spread *s, const struct round *r)
+/* Sends chunks to a node; own: of this node's block, from where it is. True: they may be changed
+ * only after sy_notify_sent. */
+static bool spread_send(const struct sy_spread *s, struct walk walk, int node, unsigned flag,
+                        bool own)
 {
-    struct walk walk = spread_walk(s, sy_group_nodes(s->notify->group)->mine, r->count);
     size_t at, bytes;
     uint64_t step = 0;
     bool stays = false;
 
     while ((bytes = spread_next(&walk, &at)))
-        stays |= sy_notify_dest_start(s->notify, spread_member(s, r->to), s->dest + at,
-                                      r->distance == 1 ? spread_own_source(s, at) : s->dest + at,
-                                      bytes, r->flags + FLAG_ARRIVED, ++step);
+        stays |= sy_notify_dest_start(s->notify, spread_member(s, node), s->dest + at,
+                                      own ? spread_own_source(s, at) : s->dest + at, bytes, flag,
+                                      ++step);
     return stays;
 }
 
-static void spread_await(const struct sy_spread *s, const struct round *r)
+static void spread_await(const struct sy_spread *s, struct walk walk, unsigned flag)
 {
-    struct walk walk = spread_walk(s, r->from, r->count);
     uint64_t steps = 0;
     size_t at;
 
     while (spread_next(&walk, &at))
         steps++;
     if (steps)
-        sy_notify_await(s->notify, r->flags + FLAG_ARRIVED, steps);
+        sy_notify_await(s->notify, flag, steps);
+}
+
+/* Another member's: reads from the one that takes part what comes there, as it comes. */
+static void spread_follow(const struct sy_spread *s, int here, struct walk walk, unsigned flag)
+{
+    uint64_t step = 0;
+    size_t at, bytes;
+
+    while ((bytes = spread_next(&walk, &at))) {
+        sy_notify_watch(s->notify, here, flag, ++step);
+        sy_group_pull(s->notify->group, here, s->dest + at, s->dest + at, bytes);
+    }
 }
 
 static void spread_enter_rounds(const struct sy_spread *s)
@@ -169,17 +187,18 @@ static void spread_enter_rounds(const struct sy_spread *s)
 
 static bool spread_in_rounds(const struct sy_spread *s)
 {
-    int rounds = spread_rounds(sy_group_nodes(s->notify->group)->count);
+    const struct sy_nodes *nodes = sy_group_nodes(s->notify->group);
+    int rounds = spread_rounds(nodes->count), mine = nodes->mine;
     bool stays = false;
 
     for (int i = 0; i < rounds; i++) {
         struct round r = spread_round(s, i);
         if (s->guarded)
             sy_notify_await(s->notify, r.flags + FLAG_READY, 1);
-        stays |= spread_send(s, &r);
+        stays |= spread_send(s, spread_walk(s, mine, r.count), r.to, r.flags + FLAG_ARRIVED, !i);
         if (!i)
             spread_copy_own(s);
-        spread_await(s, &r);
+        spread_await(s, spread_walk(s, r.from, r.count), r.flags + FLAG_ARRIVED);
     }
     return stays;
 }
@@ -190,14 +209,79 @@ static void spread_follow_rounds(const struct sy_spread *s, int here)
 
     for (int i = 0; i < rounds; i++) {
         struct round r = spread_round(s, i);
-        struct walk walk = spread_walk(s, r.from, r.count);
-        uint64_t step = 0;
-        size_t at, bytes;
-        while ((bytes = spread_next(&walk, &at))) {
-            sy_notify_watch(s->notify, here, r.flags + FLAG_ARRIVED, ++step);
-            sy_group_pull(s->notify->group, here, s->dest + at, s->dest + at, bytes);
-        }
+        spread_follow(s, here, spread_walk(s, r.from, r.count), r.flags + FLAG_ARRIVED);
     }
+}
+
+/* ---- along a tree ---- */
+
+/* Those below are of children: chunks that have come up. */
+enum { FLAG_LET = SY_NOTIFY_FLAGS - 2, FLAG_DOWN };
+_Static_assert(FLAG_LET >= SY_TREE_PLACES, "a flag is missing for the tree");
+
+static struct sy_tree spread_tree(const struct sy_spread *s, int node)
+{
+    return sy_tree_make(sy_group_nodes(s->notify->group)->count, node);
+}
+
+/* What a node sends up: its own block and those of the nodes below it. */
+static struct walk spread_up(const struct sy_spread *s, int node)
+{
+    struct sy_tree tree = spread_tree(s, node);
+
+    return spread_walk(s, node, sy_tree_below(&tree));
+}
+
+/* What comes down to it: all others. */
+static struct walk spread_down(const struct sy_spread *s, int node)
+{
+    struct sy_tree tree = spread_tree(s, node);
+    int below = sy_tree_below(&tree);
+
+    return spread_walk(s, node + below < tree.count ? node + below : 0, tree.count - below);
+}
+
+static void spread_enter_tree(const struct sy_spread *s)
+{
+    struct sy_tree tree = spread_tree(s, sy_group_nodes(s->notify->group)->mine);
+    int child;
+
+    for (unsigned place = 0; (child = sy_tree_child(&tree, place)) >= 0; place++)
+        sy_notify_raise(s->notify, spread_member(s, child), FLAG_LET, 1);
+}
+
+/* Those with the most below them are sent to first. */
+static bool spread_along_tree(const struct sy_spread *s)
+{
+    int mine = sy_group_nodes(s->notify->group)->mine, child;
+    struct sy_tree tree = spread_tree(s, mine);
+    unsigned children = 0;
+    bool stays = false;
+
+    spread_copy_own(s);
+    for (; (child = sy_tree_child(&tree, children)) >= 0; children++)
+        spread_await(s, spread_up(s, child), children);
+    if (tree.parent >= 0) {
+        if (s->guarded)
+            sy_notify_await(s->notify, FLAG_LET, 1);
+        stays |= spread_send(s, spread_up(s, mine), tree.parent, tree.place, false);
+        spread_await(s, spread_down(s, mine), FLAG_DOWN);
+    }
+    while (children--) {
+        child = sy_tree_child(&tree, children);
+        stays |= spread_send(s, spread_down(s, child), child, FLAG_DOWN, false);
+    }
+    return stays;
+}
+
+static void spread_follow_tree(const struct sy_spread *s, int here)
+{
+    int mine = sy_group_nodes(s->notify->group)->mine, child;
+    struct sy_tree tree = spread_tree(s, mine);
+
+    for (unsigned place = 0; (child = sy_tree_child(&tree, place)) >= 0; place++)
+        spread_follow(s, here, spread_up(s, child), place);
+    spread_follow(s, here, spread_down(s, mine), FLAG_DOWN);
 }
 
 /* ---- around a ring ---- */
@@ -259,13 +343,17 @@ void sy_spread_enter(const struct sy_spread *s)
 {
     if (s->guarded && spread_is_ring(s))
         spread_enter_ring(s);
+    else if (s->guarded && s->along_tree)
+        spread_enter_tree(s);
     else if (s->guarded)
         spread_enter_rounds(s);
 }
 
 void sy_spread_exchange(const struct sy_spread *s)
 {
-    if (spread_is_ring(s) ? spread_around(s) : spread_in_rounds(s))
+    if (spread_is_ring(s) ? spread_around(s)
+        : s->along_tree   ? spread_along_tree(s)
+                          : spread_in_rounds(s))
         sy_notify_sent();
 }
 
@@ -275,6 +363,8 @@ void sy_spread_follow(const struct sy_spread *s)
 
     if (spread_is_ring(s))
         spread_follow_ring(s, here);
+    else if (s->along_tree)
+        spread_follow_tree(s, here);
     else
         spread_follow_rounds(s, here);
 }

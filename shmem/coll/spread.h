@@ -2,7 +2,8 @@
  * data do between nodes. Every byte crosses a node's line once, and nobody is sent to by several at
  * once: if all sent to all, many streams would meet on one line. In rounds a node sends what it has
  * to one node and gets as much from another, at distances that double; very large blocks go around
- * a ring (SY_STEADY_BYTES).
+ * a ring (SY_STEADY_BYTES). Where the work of all messages is what counts, blocks that are not very
+ * large go along a tree.
  *
  * One member of each node takes part; data go straight into its dest. Others can read from it what
  * has arrived, as it arrives. */
@@ -25,6 +26,7 @@ struct sy_spread {
     const char *source; /* this node's block, of one piece, where it is not in dest yet; or NULL */
     size_t total;       /* bytes of all blocks */
     bool guarded;       /* others' dests may be in use until they begin */
+    bool along_tree;    /* the fewest messages; no block is empty, or it is not guarded */
 };
 
 /* Bytes for each node from which data go from neighbour to neighbour, in broadcasts too. There are

@@ -64,6 +64,12 @@ static inline unsigned sy_tree_children(const struct sy_tree *t)
     return count;
 }
 
+/* A party and those below it. */
+static inline int sy_tree_below(const struct sy_tree *t)
+{
+    return t->span < t->count - t->me ? (int)t->span : t->count - t->me;
+}
+
 /* Whether nodes exchange small data along a tree: where processors are short. Of two nodes each
  * sends one message either way. All PEs know the same. */
 static inline bool sy_tree_fits(const struct sy_nodes *nodes)
