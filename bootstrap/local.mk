@@ -54,7 +54,7 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/daemon/trace.c bootstrap/launcher/daemon/trace.h \
 	bootstrap/launcher/head/waiting.c \
 	shmem/util/alike.c shmem/util/alike.h shmem/util/error.c shmem/util/parse.c \
-	shmem/util/rest.c shmem/util/rest.h
+	shmem/util/deadlock.c shmem/util/deadlock.h
 bin_oshrun_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 bin_oshrun_LDADD = $(LIBEV_LIBS) -lm
 # Functions are found at the start. The linker that finds one at its first call saves the vector registers on the stack,
@@ -117,7 +117,7 @@ tree_sources = \
 	bootstrap/control/tree/secret.c \
 	bootstrap/control/tree/stall.c \
 	shmem/util/alike.c shmem/util/alike.h \
-	shmem/util/rest.c shmem/util/rest.h
+	shmem/util/deadlock.c shmem/util/deadlock.h
 pmi_sources = bootstrap/pmi/pmi.c bootstrap/pmi/client.c bootstrap/pmi/client.h bootstrap/pmi/text.c
 pmix_sources = bootstrap/pmix/pmix.c bootstrap/pmix/library.c bootstrap/pmix/library.h
 slurm_sources = \

@@ -85,7 +85,7 @@ core_sources = \
 	shmem/core/start/nodes.c shmem/core/start/nodes.h \
 	shmem/core/start/processors.c shmem/core/start/processors.h \
 	shmem/core/wait/progress.c shmem/core/wait/progress.h \
-	shmem/core/wait/rest.c shmem/core/wait/rest.h \
+	shmem/core/wait/blocked.c shmem/core/wait/blocked.h \
 	shmem/core/rma.c shmem/core/rma.h shmem/core/rma_staged.c shmem/core/rma_staged.h \
 	shmem/core/memory/pipeline.c shmem/core/memory/pipeline.h shmem/core/memory/landing.c shmem/core/memory/landing.h \
 	shmem/core/route/route.c shmem/core/route/route.h \

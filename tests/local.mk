@@ -220,12 +220,12 @@ TESTS += $(conformance_scripts)
 
 # When a job cannot go on.
 if HAVE_CHECK
-check_PROGRAMS += tests/unit/test_rest
-TESTS += tests/unit/test_rest
+check_PROGRAMS += tests/unit/test_deadlock
+TESTS += tests/unit/test_deadlock
 endif
-tests_unit_test_rest_SOURCES = tests/unit/test_rest.c tests/unit/suite.h shmem/util/rest.c
-tests_unit_test_rest_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_rest_LDADD = $(CHECK_LIBS)
+tests_unit_test_deadlock_SOURCES = tests/unit/test_deadlock.c tests/unit/suite.h shmem/util/deadlock.c
+tests_unit_test_deadlock_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_deadlock_LDADD = $(CHECK_LIBS)
 
 # Where the members of a team are.
 if HAVE_CHECK

@@ -33,8 +33,9 @@ enum sy_control_type {
     SY_CONTROL_ASK,   /* to PEs: what is this PE doing? body: empty */
     SY_CONTROL_NOTE,  /* PE: what it is doing, in words; arg: milliseconds that it has been waiting,
                          if it was not asked, else -1 */
-    SY_CONTROL_REST,  /* PE: it rests; more = SY_REST_ flags; body: which wait it is, or 0 where it
-                         does not, as uint64_t. Before a NOTE that was asked for, and unasked */
+    SY_CONTROL_BLOCKED, /* PE: it is blocked; more = SY_BLOCKED_ flags; body: which wait it is, or 0
+                        where it is not, as uint64_t. Before a NOTE that was asked for, and
+                        unasked */
     SY_CONTROL_LAST,
 
     /* How PEs of the control tree find their places. Bodies are in tree/state.h. */

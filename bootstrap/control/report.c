@@ -15,8 +15,8 @@ int sy_report_init(struct sy_report *report, int npes, const struct sy_report_ow
     *report = (struct sy_report){.npes = npes, .owner = owner, .self = self};
     report->note = calloc((size_t)npes, sizeof *report->note);
     report->asked = calloc((size_t)npes, sizeof *report->asked);
-    report->rest = calloc((size_t)npes, sizeof *report->rest);
-    return report->note && report->asked && report->rest ? 0 : -ENOMEM;
+    report->pes = calloc((size_t)npes, sizeof *report->pes);
+    return report->note && report->asked && report->pes ? 0 : -ENOMEM;
 }
 
 static void report_forget(struct sy_report *report)
@@ -34,7 +34,7 @@ void sy_report_free(struct sy_report *report)
     report_forget(report);
     free(report->note);
     free(report->asked);
-    free(report->rest);
+    free(report->pes);
     *report = (struct sy_report){.npes = 0};
 }
 
@@ -46,7 +46,7 @@ static void report_finish(struct sy_report *report)
     report->owner->timer(report, false);
     report->asking = report->confirming = false;
     if (!deadlock ||
-        (!report->owner->busy(report) && sy_rest_confirmed(report->rest, report->npes)))
+        (!report->owner->busy(report) && sy_deadlock_confirmed(report->pes, report->npes)))
         report->owner->tell(report, deadlock);
     report_forget(report);
     if (!deadlock)
@@ -56,7 +56,7 @@ static void report_finish(struct sy_report *report)
 static void report_finish_if_answered(struct sy_report *report)
 {
     for (int pe = 0; pe < report->npes; pe++)
-        if (report->asked[pe] && !report->rest[pe].gone && !report->note[pe])
+        if (report->asked[pe] && !report->pes[pe].gone && !report->note[pe])
             return;
     report_finish(report);
 }
@@ -104,14 +104,14 @@ void sy_report_ask(struct sy_report *report)
 void sy_report_look(struct sy_report *report)
 {
     if (!report->asking && !report->pausing && !report->owner->busy(report) &&
-        sy_rest_all(report->rest, report->npes))
+        sy_deadlock_all_blocked(report->pes, report->npes))
         report->pausing = report->owner->timer(report, true);
 }
 
-void sy_report_rests(struct sy_report *report, int pe, uint64_t wait, unsigned flags)
+void sy_report_blocked(struct sy_report *report, int pe, uint64_t wait, unsigned flags)
 {
-    report->rest[pe].wait = wait;
-    report->rest[pe].flags = flags;
+    report->pes[pe].wait = wait;
+    report->pes[pe].flags = flags;
     sy_report_look(report);
 }
 
@@ -123,7 +123,7 @@ void sy_report_late(struct sy_report *report)
         if (report->owner->busy(report))
             return;
         report->confirming = true;
-        sy_rest_ask(report->rest, report->npes);
+        sy_deadlock_ask(report->pes, report->npes);
         report_begin(report);
     } else if (report->asking) {
         report_finish(report);

@@ -1,7 +1,7 @@
 /* What all PEs are doing, for the process that hears all of them: oshrun, or PE 0 of the control
- * tree. When a PE has waited for long, all are asked, and one report is printed. When all rest
- * (util/rest.h), they are asked whether they still do: if so, the job can never go on. The owner
- * asks, prints, and keeps the time. */
+ * tree. When a PE has waited for long, all are asked, and one report is printed. When all are
+ * blocked (util/deadlock.h), they are asked whether they still are: if so, the job can never go on.
+ * The owner asks, prints, and keeps the time. */
 #ifndef SY_CONTROL_REPORT_H
 #define SY_CONTROL_REPORT_H
 
@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "util/rest.h"
+#include "util/deadlock.h"
 
-enum { SY_REPORT_SECONDS = 1 /* for answers, and before all are asked whether they rest */ };
+enum { SY_REPORT_SECONDS = 1 /* for answers, and before all are asked whether they are blocked */ };
 
 struct sy_report;
 
@@ -29,14 +29,14 @@ struct sy_report_owner {
 
 struct sy_report {
     int npes;
-    char **note;          /* by PE: what it says, or NULL */
-    bool *asked;          /* by PE: its answer is awaited */
-    struct sy_rest *rest; /* by PE; the owner knows which PEs are gone */
-    bool asking;          /* answers are awaited, */
-    bool confirming;      /* of whether all still rest */
-    bool pausing;         /* all rest, and are to be asked in a moment */
-    double waited;        /* seconds that the PE has waited for which all are asked */
-    double reported;      /* when that was */
+    char **note;                /* by PE: what it says, or NULL */
+    bool *asked;                /* by PE: its answer is awaited */
+    struct sy_deadlock_pe *pes; /* by PE; the owner knows which PEs are gone */
+    bool asking;                /* answers are awaited, */
+    bool confirming;            /* of whether all still are blocked */
+    bool pausing;               /* all are blocked, and are to be asked in a moment */
+    double waited;              /* seconds that the PE has waited for which all are asked */
+    double reported;            /* when that was */
     const struct sy_report_owner *owner;
     void *self; /* of the owner */
 };
@@ -50,10 +50,10 @@ void sy_report_free(struct sy_report *report);
 void sy_report_note(struct sy_report *report, int pe, const char *text, size_t length,
                     int milliseconds, double now);
 
-/* A PE rests, or with wait 0 does not. */
-void sy_report_rests(struct sy_report *report, int pe, uint64_t wait, unsigned flags);
+/* A PE is blocked, or with wait 0 is not. */
+void sy_report_blocked(struct sy_report *report, int pe, uint64_t wait, unsigned flags);
 
-/* A PE is gone: looks whether all that are left rest. */
+/* A PE is gone: looks whether all that are left are blocked. */
 void sy_report_look(struct sy_report *report);
 
 /* Asks now, whatever the PEs say. */

@@ -322,12 +322,12 @@ static void oshrun_note(void *self, const char *text, double seconds, int asked)
                    text);
 }
 
-static void oshrun_rests(void *self, uint64_t wait, unsigned flags)
+static void oshrun_blocked(void *self, uint64_t wait, unsigned flags)
 {
-    oshrun_mention(
-        self,
-        &(struct sy_frame){.type = SY_CONTROL_REST, .more = (uint16_t)flags, .length = sizeof wait},
-        &wait);
+    oshrun_mention(self,
+                   &(struct sy_frame){
+                       .type = SY_CONTROL_BLOCKED, .more = (uint16_t)flags, .length = sizeof wait},
+                   &wait);
 }
 
 SY_BOOTSTRAP_PLUGIN(oshrun) = {
@@ -343,5 +343,5 @@ SY_BOOTSTRAP_PLUGIN(oshrun) = {
     .event = oshrun_event,
     .close = oshrun_close,
     .note = oshrun_note,
-    .rests = oshrun_rests,
+    .blocked = oshrun_blocked,
 };

@@ -14,7 +14,8 @@
  * each with allgathers and `mark(SY_MARK_INITIALIZED)` .. `mark(SY_MARK_FINALIZED)`; at exit close,
  * or leave and nothing more. An open that failed may have set *self, so that the others can be told
  * why: then abort and close or leave follow. While the program runs, event is called by one thread
- * of the core; note, rests, mark, abort, failing and leave may come from another at the same time.
+ * of the core; note, blocked, mark, abort, failing and leave may come from another at the same
+ * time.
  */
 #ifndef SWITCHYARD_BOOTSTRAP_H
 #define SWITCHYARD_BOOTSTRAP_H
@@ -54,13 +55,13 @@ enum {
     SY_EVENT_ASK   /* the launcher asks what this PE is doing: answer by `note` */
 };
 
-/* What else is known of a PE that rests (`rests`). */
+/* What else is known of a PE that is blocked (`blocked`). */
 enum {
-    SY_REST_FINALIZING = 1, /* it is in shmem_finalize, or in the exit handler that does the same */
-    SY_REST_LONG = 2,       /* for twelve times SHMEM_DEADLOCK_TIMEOUT */
-    SY_REST_INSIDE = 4,     /* for words that only the library writes, as in a barrier */
-    SY_REST_OUTSIDE = 8     /* it has a child process or a handler of signals, which might write to
-                               the program's variables, and so end waits for these */
+    SY_BLOCKED_FINALIZING = 1, /* in shmem_finalize, or in the exit handler that does the same */
+    SY_BLOCKED_LONG = 2,       /* for twelve times SHMEM_DEADLOCK_TIMEOUT */
+    SY_BLOCKED_INSIDE = 4,     /* for words that only the library writes, as in a barrier */
+    SY_BLOCKED_OUTSIDE = 8 /* it has a child process or a handler of signals, which might write to
+                           the program's variables, and so end waits for these */
 };
 
 struct sy_bootstrap {
@@ -116,12 +117,13 @@ struct sy_bootstrap {
      * waits for its processes sees that by itself; others pass it on, so that the job ends with
      * this status. */
     void (*failing)(void *self, int status);
-    /* This PE rests: all its threads that could do something wait in the library since
+    /* This PE is blocked: all its threads that could do something wait in the library since
      * SHMEM_DEADLOCK_TIMEOUT, and nothing that it has sent is under way. wait: which wait it is;
-     * flags: SY_REST_. Said now and then while it lasts, and just before each `note` that answers
-     * SY_EVENT_ASK, with wait 0 where the PE does not rest. Where all PEs rest the launcher asks
-     * all, and if each still is in the same wait it ends the job, because no PE can go on. */
-    void (*rests)(void *self, uint64_t wait, unsigned flags);
+     * flags: SY_BLOCKED_. Said now and then while it lasts, and just before each `note` that
+     * answers SY_EVENT_ASK, with wait 0 where the PE is not blocked. Where all PEs are, the
+     * launcher asks all, and if each still is in the same wait it ends the job, because no PE can
+     * go on. */
+    void (*blocked)(void *self, uint64_t wait, unsigned flags);
 
     /* Takes leave of the launcher as close does, where the process ends at once while other threads
      * may be inside any of these calls, or watch the descriptor of wait_fd: all of it stays. */

@@ -68,11 +68,11 @@ struct sy_message_peer {
     struct sy_message_bytes leaving;        /* replies */
     /* receiver */
     _Alignas(SY_LINE) pthread_mutex_t answering;
-    struct sy_message_bytes answers;                   /* replies: under `answering` */
-    struct sy_message_bytes rest[SY_MESSAGE_CHANNELS]; /* the beginning of a record */
-    _Atomic uint64_t arrived;                          /* bytes of replies */
-    uint64_t used;                                     /* bytes of requests taken */
-    bool over;                                         /* the other side has broken the rules */
+    struct sy_message_bytes answers;                      /* replies: under `answering` */
+    struct sy_message_bytes partial[SY_MESSAGE_CHANNELS]; /* the beginning of a record */
+    _Atomic uint64_t arrived;                             /* bytes of replies */
+    uint64_t used;                                        /* bytes of requests taken */
+    bool over;                                            /* the other side has broken the rules */
     /* any thread */
     _Atomic size_t owed;      /* bytes of replies that have not been sent */
     _Atomic bool due;         /* an acknowledgement has to be sent */

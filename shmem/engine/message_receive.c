@@ -189,26 +189,27 @@ static size_t message_receive_want(const struct sy_message_peer *peer,
 static void message_receive_keep(struct sy_message_peer *peer, enum sy_message_channel channel,
                                  const char *from, size_t length, const char **why)
 {
-    struct sy_message_bytes *rest = &peer->rest[channel];
+    struct sy_message_bytes *partial = &peer->partial[channel];
     size_t most = channel == SY_MESSAGE_REQUESTS
                       ? REST_MOST
                       : REPLIES_MOST(peer->messages->inner->message_size);
 
-    if (rest->end - rest->begin + length > most) {
+    if (partial->end - partial->begin + length > most) {
         *why = "it sends more behind large data than agreed";
         return;
     }
-    if (rest->begin > SY_MESSAGE_HEAD && rest->room - rest->end < length) {
-        memmove(rest->at + SY_MESSAGE_HEAD, rest->at + rest->begin, rest->end - rest->begin);
-        rest->end -= rest->begin - SY_MESSAGE_HEAD;
-        rest->begin = SY_MESSAGE_HEAD;
+    if (partial->begin > SY_MESSAGE_HEAD && partial->room - partial->end < length) {
+        memmove(partial->at + SY_MESSAGE_HEAD, partial->at + partial->begin,
+                partial->end - partial->begin);
+        partial->end -= partial->begin - SY_MESSAGE_HEAD;
+        partial->begin = SY_MESSAGE_HEAD;
     }
-    if (!message_receive_reserve(rest, length)) {
+    if (!message_receive_reserve(partial, length)) {
         *why = no_memory;
         return;
     }
-    memcpy(rest->at + rest->end, from, length);
-    rest->end += length;
+    memcpy(partial->at + partial->end, from, length);
+    partial->end += length;
 }
 
 /* Takes the bytes of a message: completes a record of which the last message had the beginning, or
@@ -216,12 +217,12 @@ static void message_receive_keep(struct sy_message_peer *peer, enum sy_message_c
 static void message_receive_bytes(struct sy_message_peer *peer, enum sy_message_channel channel,
                                   const char *from, size_t length, const char **why)
 {
-    struct sy_message_bytes *rest = &peer->rest[channel];
+    struct sy_message_bytes *partial = &peer->partial[channel];
     size_t have, want, used;
 
-    while ((have = rest->end - rest->begin) && !*why &&
-           !message_receive_is_held(peer, channel, rest->at + rest->begin, have)) {
-        want = message_receive_want(peer, channel, rest->at + rest->begin, have, why);
+    while ((have = partial->end - partial->begin) && !*why &&
+           !message_receive_is_held(peer, channel, partial->at + partial->begin, have)) {
+        want = message_receive_want(peer, channel, partial->at + partial->begin, have, why);
         if (*why || (want > have && !length))
             return;
         if (want > have) {
@@ -230,9 +231,10 @@ static void message_receive_bytes(struct sy_message_peer *peer, enum sy_message_
             from += more;
             length -= more;
         } else {
-            rest->begin += message_receive_use(peer, channel, rest->at + rest->begin, have, why);
-            if (rest->begin == rest->end)
-                rest->begin = rest->end = SY_MESSAGE_HEAD;
+            partial->begin += message_receive_use(peer, channel, partial->at + partial->begin, have,
+                                                  why);
+            if (partial->begin == partial->end)
+                partial->begin = partial->end = SY_MESSAGE_HEAD;
         }
     }
     if (!length)
@@ -313,10 +315,10 @@ static const char *message_receive_look(struct sy_message_peer *peer, bool *any)
     if (went)
         message_receive_publish(peer);
     for (int channel = 0; channel < SY_MESSAGE_CHANNELS && !why; channel++) {
-        struct sy_message_bytes *rest = &peer->rest[channel];
-        uint64_t before = rest->begin;
+        struct sy_message_bytes *partial = &peer->partial[channel];
+        uint64_t before = partial->begin;
         message_receive_bytes(peer, (enum sy_message_channel)channel, NULL, 0, &why);
-        went |= rest->begin != before;
+        went |= partial->begin != before;
     }
     bool waits = sy_message_large_holds(peer) != SY_MESSAGE_FREE,
          busy = sy_message_large_busy(peer);

@@ -58,7 +58,7 @@ void sy_message_peer_free(struct sy_message_peer *peer)
     free(peer->leaving.at);
     free(peer->answers.at);
     for (int i = 0; i < SY_MESSAGE_CHANNELS; i++)
-        free(peer->rest[i].at);
+        free(peer->partial[i].at);
     free(peer);
 }
 

@@ -94,6 +94,6 @@ TESTS += tests/unit/test_judge
 endif
 tests_unit_test_judge_SOURCES = tests/unit/test_judge.c tests/unit/suite.h bootstrap/control/report.c \
 	bootstrap/launcher/head/ending.c bootstrap/control/gather.c bootstrap/launcher/head/judge.c \
-	bootstrap/launcher/head/waiting.c shmem/util/alike.c shmem/util/rest.c $(frame_sources)
+	bootstrap/launcher/head/waiting.c shmem/util/alike.c shmem/util/deadlock.c $(frame_sources)
 tests_unit_test_judge_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_judge_LDADD = $(CHECK_LIBS) -lm

@@ -19,7 +19,8 @@ static struct sy_flags flags;
 static struct sy_node node;
 static struct sy_pe pes[PES];
 static char said[4096]; /* lines, each after its kind: "0 no PE can go on...\n" */
-static char sent[4096]; /* words, in order: "exit0 ask1 signal15 ", and "end " where the daemons are to end */
+static char sent[4096]; /* words, in order: "exit0 ask1 signal15 ", and "end " where the daemons are
+                           to end */
 static bool stopped;    /* the loop */
 
 /* ---- the clock ---- */
@@ -170,8 +171,14 @@ static void begin(void)
     sy_ending_init(&run);
     sy_waiting_init(&run);
     for (int i = 0; i < PES; i++)
-        pes[i] = (struct sy_pe){.run = &run, .node = &node, .number = i, .pid = 100 + i, .started = true,
-                                .alive = true, .greeted = true, .initialized = true};
+        pes[i] = (struct sy_pe){.run = &run,
+                                .node = &node,
+                                .number = i,
+                                .pid = 100 + i,
+                                .started = true,
+                                .alive = true,
+                                .greeted = true,
+                                .initialized = true};
 }
 
 static void end(void)
@@ -202,9 +209,9 @@ static void leaves(int pe)
 }
 
 /* PE `pe` is at rest in its wait number `wait`; 0: it goes on. */
-static void rests(int pe, uint64_t wait, unsigned kind)
+static void blocked(int pe, uint64_t wait, unsigned kind)
 {
-    sy_report_rests(&run.report, pe, wait, kind);
+    sy_report_blocked(&run.report, pe, wait, kind);
 }
 
 /* The PE reports what it is doing, after so many seconds of it; -1: because it was asked. */
@@ -216,7 +223,7 @@ static void says(int pe, const char *text, int seconds)
 /* The PE answers oshrun's question: it is in the same wait. */
 static void answers(int pe, uint64_t wait, unsigned kind, const char *text)
 {
-    rests(pe, wait, kind);
+    blocked(pe, wait, kind);
     says(pe, text, -1);
 }
 
@@ -310,7 +317,8 @@ START_TEST(leaving_early_is_an_error)
     exits(1, 0);
     sy_judge(&run);
     ck_assert_int_eq(run.status, 1);
-    SAID("PE 1 on host h (pid 101) exited with status 0 before shmem_finalize; stopping the other 3 PEs");
+    SAID("PE 1 on host h (pid 101) exited with status 0 before shmem_finalize; stopping the other "
+         "3 PEs");
 }
 END_TEST
 
@@ -340,7 +348,8 @@ START_TEST(who_is_waited_for_may_not_leave)
     exits(1, 0);
     sy_judge(&run);
     ck_assert_int_eq(run.status, 1);
-    SAID("PE 1 on host h (pid 101) exited with status 0 without shmem_init, while others wait for it in 'start'");
+    SAID("PE 1 on host h (pid 101) exited with status 0 without shmem_init, while others wait for "
+         "it in 'start'");
 }
 END_TEST
 
@@ -392,9 +401,9 @@ END_TEST
 /* PE 0 waits for the end of the job, the others for it. */
 static void all_rest(void)
 {
-    rests(0, 7, SY_REST_FINALIZING);
+    blocked(0, 7, SY_BLOCKED_FINALIZING);
     for (int i = 1; i < PES; i++)
-        rests(i, (uint64_t)i, 0);
+        blocked(i, (uint64_t)i, 0);
 }
 
 START_TEST(a_deadlock)
@@ -404,15 +413,16 @@ START_TEST(a_deadlock)
     ck_assert_str_eq(sent, "");
     clock_pass(0.2);
     ck_assert_str_eq(sent, "ask0 ask1 ask2 ask3 ");
-    answers(0, 7, SY_REST_FINALIZING, "in shmem_finalize");
+    answers(0, 7, SY_BLOCKED_FINALIZING, "in shmem_finalize");
     for (int i = 1; i < PES; i++) {
         ck_assert(!run.ending.begun);
         answers(i, (uint64_t)i, 0, "in shmem_barrier_all");
     }
     ck_assert_int_eq(run.status, 1);
-    SAID("0 no PE can go on: each waits for another one (SHMEM_DEADLOCK_TIMEOUT); stopping all PEs\n"
-         "0   PE 0: in shmem_finalize\n"
-         "0   PEs 1-3: in shmem_barrier_all\n");
+    SAID(
+        "0 no PE can go on: each waits for another one (SHMEM_DEADLOCK_TIMEOUT); stopping all PEs\n"
+        "0   PE 0: in shmem_finalize\n"
+        "0   PEs 1-3: in shmem_barrier_all\n");
     UNSAID("SHMEM_STALL_REPORT");
 }
 END_TEST
@@ -420,7 +430,7 @@ END_TEST
 START_TEST(one_has_left)
 {
     for (int i = 1; i < PES; i++)
-        rests(i, 5, 0);
+        blocked(i, 5, 0);
     clock_pass(10);
     ck_assert_str_eq(sent, "");
     leaves(0);
@@ -429,14 +439,15 @@ START_TEST(one_has_left)
     for (int i = 1; i < PES; i++)
         answers(i, 5, 0, "in shmem_long_wait_until");
     ck_assert_int_eq(run.status, 1);
-    SAID("; stopping the other 3 PEs\n0   PE 0: has exited with status 0\n0   PEs 1-3: in shmem_long_wait_until\n");
+    SAID("; stopping the other 3 PEs\n0   PE 0: has exited with status 0\n0   PEs 1-3: in "
+         "shmem_long_wait_until\n");
 }
 END_TEST
 
 START_TEST(one_computes)
 {
     all_rest();
-    rests(2, 0, 0); /* before the question */
+    blocked(2, 0, 0); /* before the question */
     clock_pass(60);
     answers(1, 1, 0, "in shmem_barrier_all");
     clock_pass(60);
@@ -450,7 +461,7 @@ START_TEST(one_has_gone_on)
 {
     all_rest();
     clock_pass(1.1);
-    answers(0, 7, SY_REST_FINALIZING, "in shmem_finalize");
+    answers(0, 7, SY_BLOCKED_FINALIZING, "in shmem_finalize");
     answers(1, 1, 0, "in shmem_barrier_all");
     answers(2, 9, 0, "in shmem_quiet");
     answers(3, 3, 0, "in shmem_barrier_all");
@@ -461,7 +472,7 @@ START_TEST(one_has_gone_on)
     sy_report_look(&run.report);
     clock_pass(1.1);
     ck_assert_str_eq(sent, "ask0 ask1 ask2 ask3 ");
-    answers(0, 7, SY_REST_FINALIZING, "in shmem_finalize");
+    answers(0, 7, SY_BLOCKED_FINALIZING, "in shmem_finalize");
     answers(1, 1, 0, "in shmem_barrier_all");
     answers(2, 9, 0, "in shmem_quiet");
     answers(3, 3, 0, "in shmem_barrier_all");
@@ -474,7 +485,7 @@ START_TEST(one_does_not_answer)
 {
     all_rest();
     clock_pass(1.1);
-    answers(0, 7, SY_REST_FINALIZING, "in shmem_finalize");
+    answers(0, 7, SY_BLOCKED_FINALIZING, "in shmem_finalize");
     answers(1, 1, 0, "in shmem_barrier_all");
     answers(2, 2, 0, "in shmem_barrier_all");
     clock_pass(60);
@@ -503,8 +514,9 @@ START_TEST(a_stall_is_reported_once)
     ck_assert_str_eq(sent, "ask1 ask2 ask3 "); /* PE 0 has said it */
     for (int i = 1; i < PES; i++)
         says(i, i == 2 ? "computing" : "in shmem_barrier_all", -1);
-    ck_assert_str_eq(said, "0 a PE has been waiting for 60 s (SHMEM_STALL_REPORT); what all are doing:\n"
-                           "0   PEs 0-1, 3: in shmem_barrier_all\n0   PE 2: computing\n");
+    ck_assert_str_eq(said,
+                     "0 a PE has been waiting for 60 s (SHMEM_STALL_REPORT); what all are doing:\n"
+                     "0   PEs 0-1, 3: in shmem_barrier_all\n0   PE 2: computing\n");
     clock_pass(20);
     says(3, "in shmem_barrier_all", 61); /* about the same wait */
     ck_assert_str_eq(sent, "ask1 ask2 ask3 ");
@@ -554,7 +566,8 @@ START_TEST(the_time_is_over)
         sy_waiting_traced(&pes[i], "#0 main\n#1 start");
     }
     ck_assert_int_eq(run.status, 124);
-    SAID("1 where the PEs are:\n0   PEs 0-3: computing\n1 PE 0 on host h (pid 100):\n1   #0 main\n1   #1 start\n");
+    SAID("1 where the PEs are:\n0   PEs 0-3: computing\n1 PE 0 on host h (pid 100):\n1   #0 "
+         "main\n1   #1 start\n");
 }
 END_TEST
 
@@ -576,16 +589,17 @@ static Suite *judge_suite(void)
         const TTest *test[16];
     } cases[] = {
         {"failures",
-         {an_error_ends_the_job, a_signal_ends_it_at_once, a_signal_goes_before_an_error, the_first_end_counts,
-          an_abort_waits_for_a_signal, who_aborts_may_end_anyhow, leaving_early_is_an_error,
-          a_program_without_the_library_ends_well, who_is_waited_for_may_not_leave, the_others_may_go_on,
-          signals_to_oshrun, the_grace_that_is_given}},
+         {an_error_ends_the_job, a_signal_ends_it_at_once, a_signal_goes_before_an_error,
+          the_first_end_counts, an_abort_waits_for_a_signal, who_aborts_may_end_anyhow,
+          leaving_early_is_an_error, a_program_without_the_library_ends_well,
+          who_is_waited_for_may_not_leave, the_others_may_go_on, signals_to_oshrun,
+          the_grace_that_is_given}},
         {"deadlocks",
          {a_deadlock, one_has_left, one_computes, one_has_gone_on, one_does_not_answer,
           a_job_that_ends_is_left_alone}},
         {"reports",
-         {a_stall_is_reported_once, who_does_not_answer_is_named, a_start_that_takes_long, the_time_is_over,
-          traces_that_do_not_come}},
+         {a_stall_is_reported_once, who_does_not_answer_is_named, a_start_that_takes_long,
+          the_time_is_over, traces_that_do_not_come}},
     };
     Suite *suite = suite_create("judge");
 

@@ -82,7 +82,7 @@ void sy_tree_on_late(struct tree *tree)
 
 /* ---- frames ---- */
 
-int sy_tree_on_rest(struct tree *tree, struct tree_link *link, const struct sy_frame *header,
+int sy_tree_on_blocked(struct tree *tree, struct tree_link *link, const struct sy_frame *header,
                     const char *body)
 {
     uint64_t wait;
@@ -92,7 +92,7 @@ int sy_tree_on_rest(struct tree *tree, struct tree_link *link, const struct sy_f
         return -EPROTO;
     memcpy(&wait, body, sizeof wait);
     if (tree->pe == 0)
-        sy_report_rests(&tree->stall.report, header->pe, wait, header->more);
+        sy_report_blocked(&tree->stall.report, header->pe, wait, header->more);
     else
         sy_tree_send_up(tree, header, body);
     return 0;
@@ -132,15 +132,15 @@ static bool stall_unheard(struct tree *tree, double seconds)
     return tree->stall.mentioned > begin && tree->stall.asked < begin;
 }
 
-void sy_tree_rests(void *self, uint64_t wait, unsigned flags)
+void sy_tree_blocked(void *self, uint64_t wait, unsigned flags)
 {
     struct tree *tree = sy_tree_of(self);
     pthread_mutex_lock(&tree->lock);
     if (tree->pe == 0)
-        sy_report_rests(&tree->stall.report, 0, wait, flags);
+        sy_report_blocked(&tree->stall.report, 0, wait, flags);
     else if (!tree->ended)
         sy_tree_send_up(tree,
-                        &(struct sy_frame){.type = SY_CONTROL_REST,
+                        &(struct sy_frame){.type = SY_CONTROL_BLOCKED,
                                            .more = (uint16_t)flags,
                                            .length = sizeof wait,
                                            .pe = tree->pe},

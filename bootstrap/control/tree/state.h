@@ -253,7 +253,7 @@ tree_taker sy_tree_on_up, sy_tree_on_down;                    /* allgather.c */
 tree_taker sy_tree_on_mark, sy_tree_on_abort;                 /* life.c */
 void sy_tree_on_gone(struct tree_link *link, const char *why);
 void sy_tree_on_orphaned(struct tree *tree);
-tree_taker sy_tree_on_rest, sy_tree_on_note, sy_tree_on_ask; /* stall.c */
+tree_taker sy_tree_on_blocked, sy_tree_on_note, sy_tree_on_ask; /* stall.c */
 void sy_tree_on_late(struct tree *tree);
 
 /* Where a PE is or should be, or NULL. */

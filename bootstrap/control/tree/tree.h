@@ -95,13 +95,13 @@ int sy_tree_event(void *self, int *status);
 void sy_tree_leave(void *self);
 void sy_tree_close(void *self);
 void sy_tree_note(void *self, const char *text, double seconds, int asked);
-void sy_tree_rests(void *self, uint64_t wait, unsigned flags);
+void sy_tree_blocked(void *self, uint64_t wait, unsigned flags);
 void sy_tree_failing(void *self, int status);
 
 /* The members that are the same in every plugin. */
 #define SY_TREE_MEMBERS                                                                            \
     .allgather = sy_tree_allgather, .mark = sy_tree_mark, .wait_fd = sy_tree_wait_fd,              \
-    .event = sy_tree_event, .note = sy_tree_note, .rests = sy_tree_rests,                          \
+    .event = sy_tree_event, .note = sy_tree_note, .blocked = sy_tree_blocked,                      \
     .failing = sy_tree_failing
 
 /* The secret in a file: its path and what is wrong with it are in err. */

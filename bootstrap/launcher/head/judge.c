@@ -96,7 +96,7 @@ void sy_judge(struct sy_run *run)
     }
     judge(run);
     for (int i = 0; i < run->npes; i++) {
-        run->report.rest[i].gone = run->report.rest[i].gone || run->pes[i].just_ended;
+        run->report.pes[i].gone = run->report.pes[i].gone || run->pes[i].just_ended;
         run->pes[i].just_ended = false;
     }
     sy_report_look(&run->report);

@@ -220,9 +220,9 @@ static void messages_pe_says(struct sy_pe *pe, const struct sy_frame *header, co
 {
     uint64_t wait;
 
-    if (header->type == SY_CONTROL_REST) {
+    if (header->type == SY_CONTROL_BLOCKED) {
         memcpy(&wait, body, sizeof wait);
-        sy_report_rests(&pe->run->report, pe->number, wait, header->more);
+        sy_report_blocked(&pe->run->report, pe->number, wait, header->more);
         return;
     }
     if (header->type == SY_CONTROL_NOTE) {

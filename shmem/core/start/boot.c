@@ -75,7 +75,7 @@ static void boot_no_note(void *self, const char *text, double seconds, int asked
            text);
 }
 
-static void no_rests(void *self, uint64_t wait, unsigned flags)
+static void no_blocked(void *self, uint64_t wait, unsigned flags)
 {
     (void)self, (void)wait, (void)flags;
 }
@@ -97,7 +97,7 @@ static const struct sy_bootstrap stubs = {
     .close = boot_no_close,
     .note = boot_no_note,
     .failing = no_failing,
-    .rests = no_rests,
+    .blocked = no_blocked,
     .leave = boot_no_close,
 };
 

@@ -23,7 +23,7 @@
 #include "core/memory/heap.h"
 #include "core/memory/memory.h"
 #include "core/wait/progress.h"
-#include "core/wait/rest.h"
+#include "core/wait/blocked.h"
 #include "core/route/route.h"
 #include "core/route/route_rule.h"
 #include "core/team.h"
@@ -285,7 +285,7 @@ void sy_world_open(int thread_level)
 
     sy_world.process = getpid();
     sy_world.thread_level = thread_level;
-    sy_rest_threads_begin();
+    sy_blocked_threads_begin();
     host.threads = thread_level == SHMEM_THREAD_MULTIPLE;
     if (!sy_world.npes)
         world_guess_identity();
@@ -298,7 +298,7 @@ void sy_world_open(int thread_level)
     }
     if (rc)
         sy_fatal("shmem_init: %s", err.text);
-    sy_rest_threads_end();
+    sy_blocked_threads_end();
     world_print_by_lines();
     world_say_hello();
     sy_boot->mark(sy_boot_self, SY_MARK_INITIALIZED);

@@ -18,7 +18,7 @@
 #include "core/fatal.h"
 #include "core/guard.h"
 #include "core/wait/progress.h"
-#include "core/wait/rest.h"
+#include "core/wait/blocked.h"
 #include "core/route/route.h"
 #include "core/wait/sleep.h"
 #include "core/wait/stall.h"
@@ -74,7 +74,7 @@ static struct {
     ev_io launcher, beat, soon;
     ev_io transport[SY_TRANSPORTS_MAX];
     unsigned watched; /* of transport[] */
-    ev_timer stall, settled, rest;
+    ev_timer stall, settled, blocked;
     uint64_t rested; /* the wait that was told of last, and when it had lasted for so long */
     unsigned rest_flags;
     double told;
@@ -293,11 +293,11 @@ static void on_stop(struct ev_loop *loop, ev_async *watcher, int events)
 }
 
 /* Tells the launcher again each time the wait has doubled: the launcher may have asked in vain. */
-static void wait_progress_on_rest(struct ev_loop *loop, ev_timer *watcher, int events)
+static void wait_progress_on_blocked(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     unsigned flags;
     double seconds;
-    uint64_t wait = sy_rest_look(sy_config.deadlock_timeout, &flags, &seconds);
+    uint64_t wait = sy_blocked_look(sy_config.deadlock_timeout, &flags, &seconds);
 
     (void)loop, (void)watcher, (void)events;
     if (!wait || seconds < sy_config.deadlock_timeout ||
@@ -306,18 +306,18 @@ static void wait_progress_on_rest(struct ev_loop *loop, ev_timer *watcher, int e
     progress.rest_flags = flags;
     progress.rested = wait;
     progress.told = seconds;
-    sy_boot->rests(sy_boot_self, wait, flags);
+    sy_boot->blocked(sy_boot_self, wait, flags);
 }
 
-static void wait_progress_answer_rest(void)
+static void wait_progress_answer_blocked(void)
 {
     unsigned flags = 0;
     double seconds;
     uint64_t wait = 0;
 
     if (sy_config.deadlock_timeout > 0)
-        wait = sy_rest_look(sy_config.deadlock_timeout, &flags, &seconds);
-    sy_boot->rests(sy_boot_self, wait, flags);
+        wait = sy_blocked_look(sy_config.deadlock_timeout, &flags, &seconds);
+    sy_boot->blocked(sy_boot_self, wait, flags);
 }
 
 static void wait_progress_tell(bool asked)
@@ -326,7 +326,7 @@ static void wait_progress_tell(bool asked)
     double seconds = sy_stall_text(text, sizeof text);
 
     if (asked)
-        wait_progress_answer_rest();
+        wait_progress_answer_blocked();
     sy_boot->note(sy_boot_self, text, seconds, asked);
 }
 
@@ -549,11 +549,11 @@ static int wait_progress_start_thread(struct sy_error *err)
                   sy_config.stall_report / LOOKS_FOR_STALLS);
     ev_timer_init(&progress.settled, wait_progress_on_settled, SETTLED, 0.);
     ev_timer_start(progress.loop, &progress.settled);
-    ev_timer_init(&progress.rest, wait_progress_on_rest,
+    ev_timer_init(&progress.blocked, wait_progress_on_blocked,
                   sy_config.deadlock_timeout / LOOKS_FOR_REST,
                   sy_config.deadlock_timeout / LOOKS_FOR_REST);
     if (sy_config.deadlock_timeout > 0)
-        ev_timer_start(progress.loop, &progress.rest);
+        ev_timer_start(progress.loop, &progress.blocked);
     if (sy_config.stall_report > 0)
         ev_timer_start(progress.loop, &progress.stall);
     sigfillset(&all);

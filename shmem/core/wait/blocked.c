@@ -1,4 +1,4 @@
-/* See rest.h. The program's threads are those that there are beside the library's own. Some are
+/* See blocked.h. The program's threads are those that there are beside the library's own. Some are
  * parked: only another thread of the process can wake them. If all others have notes of a wait
  * (stall.h), none does anything else. */
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "core/wait/progress.h"
-#include "core/wait/rest.h"
+#include "core/wait/blocked.h"
 #include "core/route/route.h"
 #include "core/wait/stall.h"
 #include "core/start/world.h"
@@ -33,7 +33,7 @@ struct tasks {
 
 static struct tasks before, own = {.count = -1};
 
-static bool wait_rest_is_among(const struct tasks *tasks, pid_t task)
+static bool wait_blocked_is_among(const struct tasks *tasks, pid_t task)
 {
     for (int i = 0; i < tasks->count; i++)
         if (tasks->task[i] == task)
@@ -42,7 +42,7 @@ static bool wait_rest_is_among(const struct tasks *tasks, pid_t task)
 }
 
 /* The threads that there are, but for those in `others`. */
-static void wait_rest_list_tasks(struct tasks *tasks, const struct tasks *others)
+static void wait_blocked_list_tasks(struct tasks *tasks, const struct tasks *others)
 {
     DIR *folder = opendir("/proc/self/task");
     const struct dirent *entry;
@@ -50,7 +50,7 @@ static void wait_rest_list_tasks(struct tasks *tasks, const struct tasks *others
     tasks->count = folder ? 0 : -1;
     while (folder && tasks->count >= 0 && (entry = readdir(folder))) {
         pid_t task = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (task <= 0 || (others && wait_rest_is_among(others, task)))
+        if (task <= 0 || (others && wait_blocked_is_among(others, task)))
             continue;
         if (tasks->count == MOST)
             tasks->count = -1;
@@ -61,22 +61,22 @@ static void wait_rest_list_tasks(struct tasks *tasks, const struct tasks *others
         closedir(folder);
 }
 
-void sy_rest_threads_begin(void)
+void sy_blocked_threads_begin(void)
 {
-    wait_rest_list_tasks(&before, NULL);
+    wait_blocked_list_tasks(&before, NULL);
 }
 
-void sy_rest_threads_end(void)
+void sy_blocked_threads_end(void)
 {
     own.count = -1;
     if (before.count > 0)
-        wait_rest_list_tasks(&own, &before);
+        wait_blocked_list_tasks(&own, &before);
 }
 
 /* Whether a thread is in a futex without a limit that is private to the process, as in
  * pthread_cond_wait or between two parallel regions of OpenMP; or waits in pthread_join for one of
  * `tasks`, whose number is the word that is waited for. */
-static bool wait_rest_is_parked(pid_t task, const struct tasks *tasks)
+static bool wait_blocked_is_parked(pid_t task, const struct tasks *tasks)
 {
     unsigned long word, operation, value, limit;
     char path[64], text[160] = "";
@@ -95,24 +95,25 @@ static bool wait_rest_is_parked(pid_t task, const struct tasks *tasks)
     bool private = operation & FUTEX_PRIVATE_FLAG;
     operation &= ~(unsigned long)FUTEX_PRIVATE_FLAG;
     return (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET) &&
-           (private || wait_rest_is_among(tasks, (pid_t)value));
+           (private || wait_blocked_is_among(tasks, (pid_t)value));
 }
 
 /* Whether each thread of the program waits in the library or is parked. */
-static bool wait_rest_all_threads(void)
+static bool wait_blocked_all_threads(void)
 {
     struct tasks others;
 
     if (own.count < 0)
         return false;
-    wait_rest_list_tasks(&others, &own);
+    wait_blocked_list_tasks(&others, &own);
     for (int i = 0; i < others.count; i++)
-        if (!sy_stall_is_waiting(others.task[i]) && !wait_rest_is_parked(others.task[i], &others))
+        if (!sy_stall_is_waiting(others.task[i]) &&
+            !wait_blocked_is_parked(others.task[i], &others))
             return false;
     return others.count > 0;
 }
 
-static bool wait_rest_has_children(void)
+static bool wait_blocked_has_children(void)
 {
     siginfo_t info;
 
@@ -120,7 +121,7 @@ static bool wait_rest_has_children(void)
            errno != ECHILD;
 }
 
-static bool wait_rest_has_pending(void)
+static bool wait_blocked_has_pending(void)
 {
     struct sy_pending one;
 
@@ -132,7 +133,7 @@ static bool wait_rest_has_pending(void)
 
 /* Whether a handler of the program's, not the library's, may end a wait. Those of crashes do not.
  */
-static bool wait_rest_has_handlers(void)
+static bool wait_blocked_has_handlers(void)
 {
     static const unsigned long crashes = 1UL << SIGSEGV | 1UL << SIGBUS | 1UL << SIGFPE |
                                          1UL << SIGILL | 1UL << SIGABRT;
@@ -147,21 +148,21 @@ static bool wait_rest_has_handlers(void)
     return false;
 }
 
-uint64_t sy_rest_look(double limit, unsigned *flags, double *seconds)
+uint64_t sy_blocked_look(double limit, unsigned *flags, double *seconds)
 {
     bool inside;
     uint64_t wait = sy_stall_waits(&inside, seconds);
 
     *flags = 0;
-    if (!wait || !wait_rest_all_threads() || wait_rest_has_pending())
+    if (!wait || !wait_blocked_all_threads() || wait_blocked_has_pending())
         return 0;
     if (sy_world.finalizing)
-        *flags |= SY_REST_FINALIZING;
+        *flags |= SY_BLOCKED_FINALIZING;
     if (*seconds >= LONG * limit)
-        *flags |= SY_REST_LONG;
+        *flags |= SY_BLOCKED_LONG;
     if (inside)
-        *flags |= SY_REST_INSIDE;
-    if (wait_rest_has_children() || wait_rest_has_handlers())
-        *flags |= SY_REST_OUTSIDE;
+        *flags |= SY_BLOCKED_INSIDE;
+    if (wait_blocked_has_children() || wait_blocked_has_handlers())
+        *flags |= SY_BLOCKED_OUTSIDE;
     return wait;
 }

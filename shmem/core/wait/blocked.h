@@ -1,0 +1,17 @@
+/* Whether this PE is blocked: see util/deadlock.h. */
+#ifndef SY_CORE_BLOCKED_H
+#define SY_CORE_BLOCKED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Encloses the start of the library's own threads: all others are the program's. */
+void sy_blocked_threads_begin(void);
+void sy_blocked_threads_end(void);
+
+/* Which wait this PE is in, with SY_BLOCKED_ flags and for how many seconds; 0: it is not blocked:
+ * a thread does something else, or a transport has something under way. limit: of
+ * SHMEM_DEADLOCK_TIMEOUT. By the progress thread. */
+uint64_t sy_blocked_look(double limit, unsigned *flags, double *seconds);
+
+#endif
