@@ -11,6 +11,7 @@
 #include "core/start/boot.h"
 #include "core/ctx.h"
 #include "core/fatal.h"
+#include "core/issue.h"
 #include "core/rma.h"
 #include "core/start/world.h"
 #include "space/space.h"
@@ -127,6 +128,7 @@ void pshmem_finalize(void)
         sy_log(SY_LOG_WARN, "boot", "shmem_finalize has no effect: no shmem_init is left to end");
         return;
     }
+    sy_issue_refuse_child("shmem_finalize");
     if (sy_world.depth > 1) {
         sy_barrier_world();
         sy_world.depth--;

@@ -12,6 +12,14 @@
 #include "core/wait/wait.h"
 #include "core/start/world.h"
 
+void sy_issue_refuse_child(const char *what)
+{
+    if (sy_routes.in_child)
+        sy_fatal("%s: process %ld is a child process that the program has forked. Connections "
+                 "are the PE's own, so only the PE may call the library",
+                 sy_callsite_routine(what), (long)getpid());
+}
+
 /* Handles a data call's answer: whether the call must be repeated. *since: 0 at first. */
 static bool core_issue_again(int answer, const char *what, int pe, uint64_t *since)
 {
@@ -20,10 +28,7 @@ static bool core_issue_again(int answer, const char *what, int pe, uint64_t *sin
         return false;
     }
     if (answer != -EAGAIN) {
-        if (sy_routes.in_child)
-            sy_fatal("%s: process %ld is a child process that the program has forked. Connections "
-                     "are the PE's own, so only the PE may call the library",
-                     sy_callsite_routine(what), (long)getpid());
+        sy_issue_refuse_child(what);
         sy_progress_hear_out();
         sy_fatal("%s with PE %d on host %s by transport %s: %s", sy_callsite_routine(what), pe,
                  sy_world_place(pe).host, sy_route_to(pe)->plugin.name, strerror(-answer));

@@ -28,6 +28,10 @@ void sy_issue_get_again(int answer, const char *what, shmem_ctx_t ctx, const str
 void sy_issue_amo_again(int answer, const char *what, shmem_ctx_t ctx, const struct sy_amo *amo,
                         unsigned flags);
 
+/* Ends a child process that the program has forked, and the job. what: the routine that it calls.
+ */
+void sy_issue_refuse_child(const char *what);
+
 /* route: to the operation's PE. */
 SY_INLINE void sy_issue_put_by(const struct sy_route_transport *route, const char *what,
                                shmem_ctx_t ctx, const struct sy_transfer *t, unsigned flags)

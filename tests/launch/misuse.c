@@ -162,6 +162,10 @@ static void commit(const char *what)
         if (shmem_my_pe() == 0 && fork() == 0)
             shmem_long_p(to, 1, next);
         sleep(2); /* until the child has tried */
+    } else if (strcmp(what, "finalize") == 0) {
+        if (shmem_my_pe() == 0 && fork() == 0)
+            shmem_finalize();
+        sleep(2);
     } else if (strcmp(what, "signal") == 0)
         shmem_long_put_signal(to, from, 1, &sync_signal, 1, 77, next);
     else
