@@ -28,8 +28,7 @@ void sy_issue_get_again(int answer, const char *what, shmem_ctx_t ctx, const str
 void sy_issue_amo_again(int answer, const char *what, shmem_ctx_t ctx, const struct sy_amo *amo,
                         unsigned flags);
 
-/* Ends a child process that the program has forked, and the job. what: the routine that it calls.
- */
+/* Ends the job where this is a child process that the program has forked. what: its routine. */
 void sy_issue_refuse_child(const char *what);
 
 /* route: to the operation's PE. */

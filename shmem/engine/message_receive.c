@@ -12,7 +12,7 @@
 
 /* Most bytes of requests that are kept: the beginning of a record, or what waits for a piece
  * (message_send_room). Of replies all may have to wait. */
-#define REST_MOST (SY_MESSAGE_BEHIND + 3 * (size_t)SY_MESSAGE_BUFFER)
+#define PARTIAL_MOST (SY_MESSAGE_BEHIND + 3 * (size_t)SY_MESSAGE_BUFFER)
 
 static const char no_memory[] = "there is no memory for what it sends";
 
@@ -191,7 +191,7 @@ static void message_receive_keep(struct sy_message_peer *peer, enum sy_message_c
 {
     struct sy_message_bytes *partial = &peer->partial[channel];
     size_t most = channel == SY_MESSAGE_REQUESTS
-                      ? REST_MOST
+                      ? PARTIAL_MOST
                       : REPLIES_MOST(peer->messages->inner->message_size);
 
     if (partial->end - partial->begin + length > most) {

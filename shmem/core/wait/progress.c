@@ -17,8 +17,8 @@
 #include "core/crash.h"
 #include "core/fatal.h"
 #include "core/guard.h"
-#include "core/wait/progress.h"
 #include "core/wait/blocked.h"
+#include "core/wait/progress.h"
 #include "core/route/route.h"
 #include "core/wait/sleep.h"
 #include "core/wait/stall.h"
@@ -34,7 +34,7 @@
 #define LOOKS_FOR_STALLS 4
 
 /* Looks within SHMEM_DEADLOCK_TIMEOUT. */
-#define LOOKS_FOR_REST 2
+#define LOOKS_FOR_BLOCKED 2
 
 /* The beats of watch mode. The first one is short, because the application most often polled in
  * passing and event mode is right; each further beat is twice as long. */
@@ -75,8 +75,8 @@ static struct {
     ev_io transport[SY_TRANSPORTS_MAX];
     unsigned watched; /* of transport[] */
     ev_timer stall, settled, blocked;
-    uint64_t rested; /* the wait that was told of last, and when it had lasted for so long */
-    unsigned rest_flags;
+    uint64_t blocked_in; /* the wait that was told of last, and when it had lasted for so long */
+    unsigned blocked_flags;
     double told;
     ev_async report;
     bool running;
@@ -301,10 +301,11 @@ static void wait_progress_on_blocked(struct ev_loop *loop, ev_timer *watcher, in
 
     (void)loop, (void)watcher, (void)events;
     if (!wait || seconds < sy_config.deadlock_timeout ||
-        (wait == progress.rested && flags == progress.rest_flags && seconds < 2 * progress.told))
+        (wait == progress.blocked_in && flags == progress.blocked_flags &&
+         seconds < 2 * progress.told))
         return;
-    progress.rest_flags = flags;
-    progress.rested = wait;
+    progress.blocked_flags = flags;
+    progress.blocked_in = wait;
     progress.told = seconds;
     sy_boot->blocked(sy_boot_self, wait, flags);
 }
@@ -550,8 +551,8 @@ static int wait_progress_start_thread(struct sy_error *err)
     ev_timer_init(&progress.settled, wait_progress_on_settled, SETTLED, 0.);
     ev_timer_start(progress.loop, &progress.settled);
     ev_timer_init(&progress.blocked, wait_progress_on_blocked,
-                  sy_config.deadlock_timeout / LOOKS_FOR_REST,
-                  sy_config.deadlock_timeout / LOOKS_FOR_REST);
+                  sy_config.deadlock_timeout / LOOKS_FOR_BLOCKED,
+                  sy_config.deadlock_timeout / LOOKS_FOR_BLOCKED);
     if (sy_config.deadlock_timeout > 0)
         ev_timer_start(progress.loop, &progress.blocked);
     if (sy_config.stall_report > 0)
