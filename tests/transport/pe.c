@@ -35,10 +35,14 @@ static struct {
     _Atomic uint64_t wakeups;
 } progress = {.stop = -1, .soon = -1};
 
-static void progress_all(unsigned flags)
+/* Whether anything has moved. */
+static bool progress_all(unsigned flags)
 {
+    bool moved = false;
+
     for (int i = 0; i < instances; i++)
-        instance[i].table->progress(instance[i].self, flags);
+        moved |= instance[i].table->progress(instance[i].self, flags) > 0;
+    return moved;
 }
 
 /* ---- reports ---- */
@@ -279,6 +283,8 @@ void suite_watch(const void *word, uint64_t value)
 
 /* ---- progress thread ---- */
 
+/* While another thread is in the plugin, progress may do nothing and the descriptor stays readable.
+ * To look again at once would take that one's processor. */
 static void *run_progress(void *arg)
 {
     struct pollfd wait[] = {{.fd = progress.stop, .events = POLLIN},
@@ -296,7 +302,8 @@ static void *run_progress(void *arg)
         if (wait[1].revents && read(progress.soon, &expiries, sizeof expiries) < 0)
             continue;
         atomic_fetch_add(&progress.wakeups, 1);
-        progress_all(SY_PROGRESS_EVENT);
+        if (!progress_all(SY_PROGRESS_EVENT))
+            usleep(50);
     }
 }
 
