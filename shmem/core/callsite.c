@@ -9,6 +9,7 @@
  * those of routines are none. */
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -54,6 +55,28 @@ static const char *callsite_name(const void *address, bool in_program)
     return dladdr(address, &info) ? callsite_as_written(info.dli_sname) : NULL;
 }
 
+/* The routine of this library that has the address. The dynamic linker looks at all names of the
+ * library, which are thousands, so each thread keeps the last answers; a handler of a signal on the
+ * thread finds a whole entry or none. */
+static const char *callsite_own_name(const void *address)
+{
+    static _Thread_local struct {
+        const void *address;
+        const char *name;
+    } known[16];
+    unsigned slot = (uintptr_t)address / 16 % 16;
+
+    if (known[slot].address == address)
+        return known[slot].name;
+    const char *name = callsite_name(address, false);
+    known[slot].address = NULL;
+    atomic_signal_fence(memory_order_seq_cst);
+    known[slot].name = name;
+    atomic_signal_fence(memory_order_seq_cst);
+    known[slot].address = address;
+    return name;
+}
+
 /* The address that a slot of the global offset table holds. displacement: where the instruction has
  * the slot's distance from `after`. */
 static const void *callsite_slot(const unsigned char *after, const unsigned char *displacement)
@@ -95,7 +118,9 @@ static const char *callsite_called(const void *end, bool in_program)
 {
     const void *target = callsite_target(end);
 
-    return target ? callsite_name(target, in_program) : NULL;
+    if (!target || in_program || sy_symbol_file(target) != sy_symbol_file(&sy_world))
+        return target ? callsite_name(target, in_program) : NULL;
+    return callsite_own_name(target);
 }
 
 /* From the program's frames inwards: where a routine is called, or is. */
@@ -113,23 +138,20 @@ static void callsite_look_in_program(struct stack *stack)
 
 static void callsite_look(struct stack *stack)
 {
-    Dl_info own, info;
+    const char *own = sy_symbol_file(&sy_world);
 
     stack->count = backtrace(stack->frame, FRAMES);
     stack->outermost = -1;
     stack->name = NULL;
-    if (sy_symbol_in_program(&sy_world)) {
+    if (own && !*own) {
         callsite_look_in_program(stack);
         return;
     }
-    if (!dladdr(&sy_world, &own))
-        return;
-    for (int i = 0; i < stack->count; i++) {
-        if (!dladdr((char *)stack->frame[i] - 1, &info) || info.dli_fbase != own.dli_fbase)
-            continue;
-        stack->outermost = i;
-        stack->name = callsite_as_written(info.dli_sname);
-    }
+    for (int i = 0; own && i < stack->count; i++)
+        if (sy_symbol_file((char *)stack->frame[i] - 1) == own)
+            stack->outermost = i;
+    if (stack->outermost >= 0)
+        stack->name = callsite_own_name((char *)stack->frame[stack->outermost] - 1);
     if (!stack->name && stack->outermost >= 0 && stack->outermost + 1 < stack->count)
         stack->name = callsite_called(stack->frame[stack->outermost + 1], false);
 }
