@@ -91,11 +91,30 @@ struct call {
     size_t stamp; /* differs for each call */
 };
 
-/* Byte i of the source of PE pe: differs between PEs and between places, and never is a canary.
- * Below 0x7f no floating type reads a NaN. */
-static unsigned char source_byte(const struct call *c, int pe, size_t i)
+enum { TOP = 0x7f, RUN = 256 }; /* values of a byte; bytes of a source that follow one pattern */
+
+static unsigned char pattern[TOP + RUN]; /* each byte is the one before and 7, modulo TOP */
+
+static void make_pattern(void)
 {
-    return (unsigned char)((17 + 31 * (size_t)pe + 7 * i + i / 256 + 3 * c->stamp) % 0x7f);
+    for (unsigned i = 0; i < sizeof pattern; i++)
+        pattern[i] = (unsigned char)(7 * i % TOP);
+}
+
+/* `count` bytes of the source of PE pe, from byte `at` on. They differ between PEs and between
+ * places, and none is a canary. Below 0x7f no floating type reads a NaN. */
+static void source_bytes(unsigned char *to, const struct call *c, int pe, size_t at, size_t count)
+{
+    enum { INVERSE = 109 }; /* of 7, modulo TOP: where in the pattern a value is */
+
+    while (count > 0) {
+        size_t length = RUN - at % RUN < count ? RUN - at % RUN : count,
+               byte = 17 + 31 * (size_t)pe + 7 * at + at / RUN + 3 * c->stamp;
+        memcpy(to, &pattern[byte % TOP * INVERSE % TOP], length);
+        to += length;
+        at += length;
+        count -= length;
+    }
 }
 
 /* How many elements member i contributes to a collect: some members none. */
@@ -120,13 +139,12 @@ static size_t span(const struct call *c, ptrdiff_t stride)
     return total;
 }
 
-/* Element `to` of this member's result is element `from` of PE pe. */
-static void model_element(const struct call *c, size_t to, int pe, size_t from)
+/* From element `to` on this member's result has elements of PE pe, from element `from` on. */
+static void model_elements(const struct call *c, size_t to, int pe, size_t from, size_t count)
 {
     size_t size = c->row->size;
 
-    for (size_t i = 0; i < size; i++)
-        expected[to * size + i] = source_byte(c, pe, from * size + i);
+    source_bytes(expected + to * size, c, pe, from * size, count * size);
 }
 
 static void model(const struct call *c)
@@ -137,17 +155,14 @@ static void model(const struct call *c)
     memset(expected, CANARY, span(c, c->dst) * c->row->size);
     for (int member = 0; member < team->size; member++) {
         size_t count = share(c, member);
+        int pe = team->world[member];
         if (c->kind == BROADCAST && member != c->root)
             continue;
-        for (size_t i = 0; i < count; i++) {
-            int pe = team->world[member];
-            if (c->kind == ALLTOALL)
-                model_element(c, done + i, pe, mine + i);
-            else if (c->kind == ALLTOALLS)
-                model_element(c, (done + i) * (size_t)c->dst, pe, (mine + i) * (size_t)c->sst);
-            else
-                model_element(c, c->kind == BROADCAST ? i : done + i, pe, i);
-        }
+        for (size_t i = 0; c->kind == ALLTOALLS && i < count; i++)
+            model_elements(c, (done + i) * (size_t)c->dst, pe, (mine + i) * (size_t)c->sst, 1);
+        if (c->kind != ALLTOALLS)
+            model_elements(c, c->kind == BROADCAST ? 0 : done, pe, c->kind == ALLTOALL ? mine : 0,
+                           count);
         done += count;
     }
 }
@@ -191,8 +206,7 @@ static void check_call(const struct call *c)
     unsigned char *to = dest + BEFORE + row->shift, *from = source + BEFORE + 3 * row->shift;
 
     memset(dest, CANARY, BEFORE + row->shift + bytes + AFTER);
-    for (size_t i = 0; i < given; i++)
-        from[i] = source_byte(c, shmem_my_pe(), i);
+    source_bytes(from, c, shmem_my_pe(), 0, given);
     model(c);
     CHECK(shmem_team_sync(c->team->team) == 0);
     CHECK(invoke(c, to, from) == 0);
@@ -208,8 +222,7 @@ static void check_same_array(const struct call *c)
     size_t bytes = c->nelems * c->row->size;
     unsigned char *both = heap_dest + BEFORE + c->row->shift;
 
-    for (size_t i = 0; i < bytes; i++)
-        both[i] = source_byte(c, shmem_my_pe(), i);
+    source_bytes(both, c, shmem_my_pe(), 0, bytes);
     model(c);
     CHECK(shmem_team_sync(c->team->team) == 0);
     CHECK(invoke(c, both, both) == 0);
@@ -357,6 +370,7 @@ int main(void)
     struct team_case teams[TEAM_CASES];
     int status;
 
+    make_pattern();
     shmem_init();
     if (!allocate()) {
         fprintf(stderr, "no memory\n");
