@@ -101,7 +101,7 @@ struct sy_host {
 
     /* Several threads of the program may be in data calls at once (SHMEM_THREAD_MULTIPLE). False:
      * at most one is, beside the core's progress thread, which calls progress(), arm(), disarm()
-     * and pending(). May become true while a transport is open; threads() tells it. */
+     * and outstanding(). May become true while a transport is open; threads() tells it. */
     bool threads;
 
     /* For a data call that waits for an answer, between its own polls. Lets all transports

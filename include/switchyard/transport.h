@@ -121,7 +121,7 @@ struct sy_transport_ctx;    /* the plugin's: an ordering and completion domain *
 struct sy_transport_ticket; /* the plugin's: what a context had under way when mark() was called */
 
 /* Work that is under way towards one PE, as shown to the user. */
-struct sy_pending {
+struct sy_outstanding {
     int pe;
     uint64_t operations; /* issued, and not known to be complete; 0: not counted */
     uint64_t bytes;      /* of these operations; 0: not counted */
@@ -266,9 +266,9 @@ struct sy_transport {
      * complete without any call of the target's program. */
     int (*quiet)(void *self, struct sy_transport_ctx *ctx, int pe);
 
-    /* Optional, with reached(): quiet() without waiting. mark() sets *ticket to all that is under way
-     * and quiet() would wait for, NULL if that is nothing, and makes sure that it completes with no
-     * more calls than progress() and reached(). Returns 0 or -errno (-ENOMEM). */
+    /* Optional, with reached(): quiet() without waiting. mark() sets *ticket to all that is under
+     * way and quiet() would wait for, NULL if that is nothing, and makes sure that it completes
+     * with no more calls than progress() and reached(). Returns 0 or -errno (-ENOMEM). */
     int (*mark)(void *self, struct sy_transport_ctx *ctx, int pe,
                 struct sy_transport_ticket **ticket);
 
@@ -316,7 +316,7 @@ struct sy_transport {
      * returns how many it has written. < 0: it cannot tell now. The progress thread calls it while
      * other threads are in other calls, and it waits for no lock. Figures may be slightly wrong,
      * but 0 must be true: the core may then judge that the job is deadlocked, and end it. */
-    int (*pending)(void *self, struct sy_pending *list, int room);
+    int (*outstanding)(void *self, struct sy_outstanding *list, int room);
 
     /* Optional: has the aligned 64-bit word at `offset` become at least `value`. Barriers use it.
      * The core raises each such word from one PE at a time and only upwards, and its reader waits
@@ -350,7 +350,7 @@ struct sy_transport {
 
     /* host->threads has just become true: from its return on, several threads may be in data calls
      * at once. No thread is in one during the call, but one may be in progress(), arm(), disarm()
-     * or pending(). A transport that has data calls and depends on host->threads nowhere has an
+     * or outstanding(). A transport that has data calls and depends on host->threads nowhere has an
      * empty function here. Without the member, no stream can be made unless host->threads was true
      * from the start. */
     void (*threads)(void *self);

@@ -387,19 +387,20 @@ static void message_table_disarm(void *self)
     messages->inner->disarm(messages->self);
 }
 
-static int message_table_pending(void *self, struct sy_pending *list, int room)
+static int message_table_outstanding(void *self, struct sy_outstanding *list, int room)
 {
     struct sy_messages *messages = self;
-    int count = messages->inner->pending(messages->self, list, room);
+    int count = messages->inner->outstanding(messages->self, list, room);
 
     for (unsigned i = 0; i < sy_engine_peers(&messages->engine) && count >= 0 && count < room;
          i++) {
         const struct sy_engine_peer *peer = messages->engine.peer[i];
-        struct sy_pending entry = {.pe = peer->pe,
-                                   .bytes = sy_tx_tail(&peer->tx) - sy_tx_applied(&peer->tx),
-                                   .replies = sy_pending_count(&peer->pending),
-                                   .seconds = -1,
-                                   .state = atomic_load(&peer->tx.blocked) ? "without room" : NULL};
+        struct sy_outstanding entry = {.pe = peer->pe,
+                                       .bytes = sy_tx_tail(&peer->tx) - sy_tx_applied(&peer->tx),
+                                       .replies = sy_pending_count(&peer->pending),
+                                       .seconds = -1,
+                                       .state = atomic_load(&peer->tx.blocked) ? "without room"
+                                                                               : NULL};
         if (entry.bytes || entry.replies || sy_message_owes((const struct sy_message_peer *)peer))
             list[count++] = entry;
     }
@@ -442,7 +443,7 @@ static const struct sy_transport message_table = {
     .session = sy_engine_session,
     .arm = message_table_arm,
     .disarm = message_table_disarm,
-    .pending = message_table_pending,
+    .outstanding = message_table_outstanding,
     .raise = sy_engine_raise,
     .threads = message_table_threads,
 };

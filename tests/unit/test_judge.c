@@ -290,7 +290,7 @@ END_TEST
  * signal is a cause. */
 START_TEST(an_abort_waits_for_a_signal)
 {
-    run.abort.pending = true;
+    run.abort.asked = true;
     pes[0].aborted = true;
     exits(0, 1);
     exits(1, 1);
@@ -299,7 +299,7 @@ START_TEST(an_abort_waits_for_a_signal)
     dies(2, SIGABRT);
     sy_judge(&run);
     ck_assert_int_eq(run.status, 134);
-    ck_assert(!run.abort.pending);
+    ck_assert(!run.abort.asked);
 }
 END_TEST
 

@@ -252,7 +252,7 @@ static int plugin_ctx_open(void *self, long ctx_options, struct sy_transport_ctx
 
 /* Messages of records, and native writes that are not known to have arrived. At rest nobody may
  * have asked whether they have, so that is done here. */
-static int plugin_pending(void *self, struct sy_pending *list, int room)
+static int plugin_outstanding(void *self, struct sy_outstanding *list, int room)
 {
     struct ofi_state *ofi = self;
     int count = 0;
@@ -267,10 +267,11 @@ static int plugin_pending(void *self, struct sy_pending *list, int room)
         else if (ofi->peer[pe].unproved)
             sy_ofi_prove(&ofi->peer[pe]);
         if (messages || native)
-            list[count++] = (struct sy_pending){.pe = pe,
-                                                .operations = messages + native,
-                                                .seconds = -1,
-                                                .state = "in messages of several, and by itself"};
+            list[count++] = (struct sy_outstanding){
+                .pe = pe,
+                .operations = messages + native,
+                .seconds = -1,
+                .state = "in messages of several, and by itself"};
     }
     sy_ofi_unlock(&ofi->endpoint[0]);
     return count;
@@ -319,7 +320,7 @@ SY_TRANSPORT_PLUGIN(ofi) = {
     .progress = plugin_progress,
     .wait_fd = sy_ofi_wait_fd,
     .arm = sy_ofi_arm,
-    .pending = plugin_pending,
+    .outstanding = plugin_outstanding,
     .registered = sy_ofi_region_registered,
     .threads = plugin_threads,
     .protection =

@@ -302,14 +302,14 @@ static void tcp_disarm(void *self)
     sy_tcp_poll_sleeping(tcp, false);
 }
 
-static int tcp_pending(void *self, struct sy_pending *list, int room)
+static int tcp_outstanding(void *self, struct sy_outstanding *list, int room)
 {
     struct tcp *tcp = self;
     unsigned streams = sy_engine_peers(&tcp->engine);
     int count = 0;
 
     for (unsigned i = 0; i < streams && count < room; i++)
-        if (sy_tcp_peer_pending(sy_tcp_peer_at(tcp, i), &list[count]))
+        if (sy_tcp_peer_outstanding(sy_tcp_peer_at(tcp, i), &list[count]))
             count++;
     return count;
 }
@@ -347,7 +347,7 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .session = sy_engine_session,
     .arm = tcp_arm,
     .disarm = tcp_disarm,
-    .pending = tcp_pending,
+    .outstanding = tcp_outstanding,
     .raise = sy_engine_raise,
     .threads = sy_engine_threads,
     .protection = "each connection is authenticated by the job's key; what then follows on it is "

@@ -116,7 +116,7 @@ static bool ending_begin(struct sy_run *run, int status, double grace)
     run->ending.begun = true;
     run->ending.grace = run->flags->grace >= 0 ? run->flags->grace : grace;
     run->status = status;
-    run->abort.pending = false;
+    run->abort.asked = false;
     ev_timer_stop(run->loop, &run->abort.wait);
     ev_timer_stop(run->loop, &run->gather_limit);
     return true;

@@ -72,7 +72,7 @@ static void judge(struct sy_run *run)
                 continue;
             if (round == SIGNALLED && WIFSIGNALED(pe->wait_status))
                 judge_end_signalled(run, pe);
-            else if (run->abort.pending)
+            else if (run->abort.asked)
                 continue;
             else if (round == FAILED && WEXITSTATUS(pe->wait_status) != 0)
                 judge_end_failed(run, pe);

@@ -68,7 +68,7 @@ void sy_run_check_gone(struct sy_run *run)
     ev_timer_stop(run->loop, &run->waiting.tick);
     ev_timer_stop(run->loop, &run->traces.limit);
     sy_input_close(&run->input);
-    if (run->abort.pending)
+    if (run->abort.asked)
         sy_ending_begin(run, run->abort.status, 0);
     sy_nodes_send(run, SY_DAEMON_FINISH, run->ending.begun);
     if (!run->node[0].local)

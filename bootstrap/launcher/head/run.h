@@ -88,7 +88,7 @@ struct sy_run {
 
     struct {
         ev_timer wait; /* a PE that died may be the cause: its end is given time to show */
-        bool pending;
+        bool asked;
         int status;
     } abort;
 

@@ -104,7 +104,7 @@ static bool waiting_is_busy(const struct sy_report *report)
 {
     const struct sy_run *run = report->self;
 
-    return run->ending.begun || run->abort.pending || run->traces.running;
+    return run->ending.begun || run->abort.asked || run->traces.running;
 }
 
 static void waiting_ask(struct sy_report *report)

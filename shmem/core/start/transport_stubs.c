@@ -135,7 +135,7 @@ static void no_disarm(void *self)
 {
 }
 
-static int no_pending(void *self, struct sy_pending *list, int room)
+static int no_outstanding(void *self, struct sy_outstanding *list, int room)
 {
     return 0;
 }
@@ -195,7 +195,7 @@ const struct sy_transport sy_transport_stubs = {
     .session = no_session,
     .arm = no_arm,
     .disarm = no_disarm,
-    .pending = no_pending,
+    .outstanding = no_outstanding,
     .raise = transport_stubs_no_raise,
     .message_send = transport_stubs_no_message_send,
     .large_send = transport_stubs_no_large_send,

@@ -121,12 +121,12 @@ static bool wait_blocked_has_children(void)
            errno != ECHILD;
 }
 
-static bool wait_blocked_has_pending(void)
+static bool wait_blocked_has_outstanding(void)
 {
-    struct sy_pending one;
+    struct sy_outstanding one;
 
     for (unsigned i = 0; i < sy_routes.count; i++)
-        if (sy_routes.transport[i].table->pending(sy_routes.transport[i].self, &one, 1) != 0)
+        if (sy_routes.transport[i].table->outstanding(sy_routes.transport[i].self, &one, 1) != 0)
             return true;
     return false;
 }
@@ -154,7 +154,7 @@ uint64_t sy_blocked_look(double limit, unsigned *flags, double *seconds)
     uint64_t wait = sy_stall_waits(&inside, seconds);
 
     *flags = 0;
-    if (!wait || !wait_blocked_all_threads() || wait_blocked_has_pending())
+    if (!wait || !wait_blocked_all_threads() || wait_blocked_has_outstanding())
         return 0;
     if (sy_world.finalizing)
         *flags |= SY_BLOCKED_FINALIZING;

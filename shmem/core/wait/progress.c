@@ -358,7 +358,7 @@ static void wait_progress_on_report(struct ev_loop *loop, ev_async *watcher, int
         sy_log(SY_LOG_WARN, "progress", "SIGUSR1: this PE is %s, for %.1f s", text, seconds);
     else
         sy_log(SY_LOG_WARN, "progress", "SIGUSR1: this PE is %s", text);
-    sy_stall_tell_pending();
+    sy_stall_tell_outstanding();
 }
 
 /* ev_async_send is made to be called from signal handlers. */

@@ -281,7 +281,7 @@ bool sy_stall_is_waiting(pid_t task)
     return false;
 }
 
-static void wait_stall_tell_one(const char *transport, const struct sy_pending *p)
+static void wait_stall_tell_one(const char *transport, const struct sy_outstanding *p)
 {
     char operations[60] = "", bytes[60] = "", sent[60] = "";
 
@@ -298,13 +298,13 @@ static void wait_stall_tell_one(const char *transport, const struct sy_pending *
            p->state ? ", " : "", p->state ? p->state : "");
 }
 
-void sy_stall_tell_pending(void)
+void sy_stall_tell_outstanding(void)
 {
-    struct sy_pending list[PEERS];
+    struct sy_outstanding list[PEERS];
 
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *t = &sy_routes.transport[i];
-        int count = t->table->pending(t->self, list, PEERS);
+        int count = t->table->outstanding(t->self, list, PEERS);
         for (int k = 0; k < count; k++)
             wait_stall_tell_one(t->plugin.name, &list[k]);
         sy_route_tell_counters(t, SY_LOG_WARN, "progress", "SIGUSR1: ");

@@ -66,7 +66,7 @@ bool sy_stall_is_waiting(pid_t task);
 
 /* Writes to the log what the transports have under way, a line for each PE that it goes to, and
  * what they have counted. By the progress thread. */
-void sy_stall_tell_pending(void);
+void sy_stall_tell_outstanding(void);
 
 /* Whether the longest wait is to be reported: when it has lasted for `limit` seconds, and each time
  * that has doubled. */

@@ -118,7 +118,7 @@ struct tcp_peer *sy_tcp_peer_find(struct tcp *tcp, int pe, unsigned number);
 struct tcp_peer *sy_tcp_peer_open(struct tcp *tcp, int pe, unsigned number);
 
 /* What is under way on a stream; false: nothing. Any thread. */
-bool sy_tcp_peer_pending(const struct tcp_peer *peer, struct sy_pending *pending);
+bool sy_tcp_peer_outstanding(const struct tcp_peer *peer, struct sy_outstanding *it);
 
 /* What the streams and the engine are lent. */
 extern const struct tcp_stream_user sy_tcp_stream_events SY_HIDDEN;

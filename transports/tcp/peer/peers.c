@@ -210,7 +210,7 @@ uint64_t sy_tcp_peers_timers(struct tcp *tcp, uint64_t now)
     return next;
 }
 
-bool sy_tcp_peer_pending(const struct tcp_peer *peer, struct sy_pending *pending)
+bool sy_tcp_peer_outstanding(const struct tcp_peer *peer, struct sy_outstanding *it)
 {
     static const char *const words[] = {[TCP_STREAM_WANTED] = "not connected yet",
                                         [TCP_STREAM_DOWN] = "connecting",
@@ -219,13 +219,13 @@ bool sy_tcp_peer_pending(const struct tcp_peer *peer, struct sy_pending *pending
     const struct tcp_queue *queue = &peer->stream.queue[TCP_REQUESTS];
     uint64_t sent = atomic_load_explicit(&peer->requests.flush.sent_at, memory_order_relaxed);
 
-    *pending = (struct sy_pending){
+    *it = (struct sy_outstanding){
         .pe = peer->stream.pe,
         .bytes = sy_tx_tail(queue->tx) - sy_tx_applied(queue->tx),
         .replies = sy_pending_count(&peer->requests.pending),
         .seconds = sent ? (double)(sy_tcp_now() - sent) / (double)TCP_SECOND : 0,
         .state = words[sy_tcp_stream_state(&peer->stream)]};
-    return pending->bytes || pending->replies;
+    return it->bytes || it->replies;
 }
 
 /* ---- closing ---- */
