@@ -21,7 +21,8 @@ util_sources = \
 	shmem/util/parse.c shmem/util/parse.h \
 	shmem/util/plugin.c shmem/util/plugin.h \
 	shmem/util/secure.h \
-	shmem/util/symbol.c shmem/util/symbol.h
+	shmem/util/symbol.c shmem/util/symbol.h \
+	shmem/util/text_file.h
 
 # For those plugins that authenticate their peers; it needs Nettle.
 auth_sources = shmem/util/auth.c shmem/util/auth.h

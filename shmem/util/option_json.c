@@ -12,6 +12,7 @@
 #include "util/option_set.h"
 #include "util/parse.h"
 #include "util/secure.h"
+#include "util/text_file.h"
 
 #ifndef SY_SYSCONFDIR
 #error "the build must define SY_SYSCONFDIR, the directory of system-wide configuration"
@@ -215,7 +216,7 @@ static int option_json_add_object(struct walk *w, const char *path, json_t *obje
 static int option_json_read_text(const char *path, char **text, size_t *length,
                                  struct sy_error *err)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file = sy_text_file_open(path);
     int rc = 0;
 
     *length = 0;
@@ -234,7 +235,7 @@ static int option_json_read_text(const char *path, char **text, size_t *length,
         free(*text);
         *text = NULL;
         return sy_fail(err, rc, "the configuration file %.300s cannot be read: %s", path,
-                       strerror(rc));
+                       sy_text_file_why(rc));
     }
     (*text)[*length] = '\0';
     return 0;

@@ -11,6 +11,7 @@
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/stdio/plain.h"
 #include "util/parse.h"
+#include "util/text_file.h"
 
 enum { DEEPEST = 8 /* files of --app within each other */ };
 
@@ -278,13 +279,13 @@ int sy_flags_read_file(struct sy_parser *parser)
 {
     const char *option = parser->option, *path = parser->value;
     struct sy_app *outer = parser->app;
-    FILE *in = fopen(path, "re");
+    FILE *in = sy_text_file_open(path);
     char *line = NULL;
     size_t room = 0;
     int rc = -1;
 
     if (!in)
-        return sy_flags_wrong("%s: cannot read '%s': %s", option, path, strerror(errno));
+        return sy_flags_wrong("%s: cannot read '%s': %s", option, path, sy_text_file_why(errno));
     if (++parser->files > DEEPEST) {
         fclose(in);
         return sy_flags_wrong("%s: '%s' is read by a file that is read by it, or more than %d "

@@ -6,6 +6,7 @@
 
 #include "bootstrap/launcher/memory.h"
 #include "util/parse.h"
+#include "util/text_file.h"
 
 enum {
     BRACKETS = 8, /* of one name */
@@ -373,13 +374,13 @@ static char *hostlist_read_line(struct sy_hostlist *list, char *line)
 
 char *sy_hostlist_read(struct sy_hostlist *list, const char *path)
 {
-    FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    FILE *in = strcmp(path, "-") == 0 ? stdin : sy_text_file_open(path);
     char *line = NULL, *fault = NULL;
     size_t room = 0;
     int number = 0, before = list->count;
 
     if (!in)
-        return sy_memory_text("cannot read the file of hosts '%s': %s", path, strerror(errno));
+        return sy_memory_text("cannot read the file of hosts '%s': %s", path, sy_text_file_why(errno));
     while (!fault && getline(&line, &room, in) >= 0) {
         char *why;
 
