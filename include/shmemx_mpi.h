@@ -115,16 +115,24 @@ static inline int sy_mpi_make_comm(const int *rank, int size, int tag, MPI_Comm 
 /* Makes a communicator of a team's members: rank i is its member i. All members call, where
  * MPI_COMM_WORLD can be used; the program frees it. 0, with MPI_COMM_NULL for SHMEM_TEAM_INVALID;
  * or, on all members, not 0 with MPI_COMM_NULL: MPI cannot be used on one of them, or takes them
- * for processes of different jobs. Errors of MPI are as MPI_COMM_WORLD's handler has them. */
+ * for processes of different jobs; or this is not between shmem_init and shmem_finalize. Errors of
+ * MPI are as MPI_COMM_WORLD's handler has them. */
 static inline int shmemx_team_to_comm(shmem_team_t team, MPI_Comm *comm)
 {
     struct sy_mpi_place mine = sy_mpi_place(), *place;
-    int size = shmem_team_n_pes(team), tag = 0, unfit = 0, rc = -1, *rank;
+    int begun = 0, size, tag = 0, unfit = 0, rc = -1, *rank;
     const char *why;
 
     *comm = MPI_COMM_NULL;
     if (team == SHMEM_TEAM_INVALID)
         return 0;
+    shmem_query_initialized(&begun);
+    if (!begun) {
+        fprintf(stderr, "shmemx_team_to_comm was called before shmem_init or after shmem_finalize; "
+                        "no communicator is made\n");
+        return -1;
+    }
+    size = shmem_team_n_pes(team);
     place = (struct sy_mpi_place *)sy_mpi_room((size_t)size * sizeof *place);
     rank = (int *)sy_mpi_room((size_t)size * sizeof *rank);
     shmemx_team_gather(team, &mine, place, sizeof mine);

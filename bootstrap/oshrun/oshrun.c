@@ -118,7 +118,8 @@ static int oshrun_fail(struct client *client, struct sy_error *err, int rc, cons
         return client->host->fail(
             err, EPROTO,
             "%s: oshrun's answer is not understood; it must come from the same "
-            "release as the program's library",
+            "release as the program's library, and only one process of a PE may call shmem_init, "
+            "no child that it has forked",
             what);
     default:
         return client->host->fail(err, -rc, "%s: %s%s", what, strerror(-rc), sy_denied_hint(rc));

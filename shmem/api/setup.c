@@ -1,5 +1,6 @@
 /* Library set-up, exit and query (9.1), thread support (9.2). */
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,6 +51,18 @@ static void setup_close_world(void)
     sy_world.finalizing = false;
 }
 
+/* A thread is in shmem_finalize, or the exit handler finalises. */
+static _Atomic bool setup_finalizer;
+
+/* Two threads that finalise at once would be taken for PEs that make different calls. */
+static void setup_refuse_second(const char *what)
+{
+    if (atomic_exchange(&setup_finalizer, true))
+        sy_fatal("%s while a thread of this PE is in shmem_finalize; one thread, the one "
+                 "that called shmem_init_thread, calls it, and the others end before",
+                 what);
+}
+
 /* Implicit finalisation (F.1): a program may leave main without shmem_finalize. With an exit status
  * of failure this PE does not wait for the others; the launcher ends them. */
 static void setup_at_exit(int status, void *arg)
@@ -61,6 +74,7 @@ static void setup_at_exit(int status, void *arg)
         return;
     ended = true;
     if (sy_world.depth && !sy_world.ending && !status) {
+        setup_refuse_second("the program ends");
         sy_world.depth = 0;
         sy_world.exiting = true;
         setup_close_world();
@@ -84,6 +98,7 @@ static void setup_begin(const char *routine, int thread_level)
     static bool registered;
 
     if (sy_world.depth) {
+        sy_issue_refuse_child(routine);
         sy_world.depth++;
         return;
     }
@@ -129,15 +144,17 @@ void pshmem_finalize(void)
         return;
     }
     sy_issue_refuse_child("shmem_finalize");
+    setup_refuse_second("shmem_finalize was called");
     if (sy_world.depth > 1) {
         sy_barrier_world();
         sy_world.depth--;
-        return;
+    } else {
+        sy_callsite_asked = "shmem_finalize";
+        setup_close_world();
+        sy_callsite_asked = NULL;
+        sy_world.depth = 0;
     }
-    sy_callsite_asked = "shmem_finalize";
-    setup_close_world();
-    sy_callsite_asked = NULL;
-    sy_world.depth = 0;
+    setup_finalizer = false;
 }
 SY_ALIAS(shmem_finalize);
 

@@ -93,7 +93,7 @@ static SY_COLD void agree_end_alone(const struct sy_call *call)
     char text[160];
 
     sy_fatal("collective routines do not match: PE %d is in %s, and another PE is in another "
-             "routine, as shmem_barrier_all, or has called others before; " RULE
+             "collective routine, or has called others before; " RULE
              " (SHMEM_CHECK=1 finds the first that differs)",
              sy_world.pe, agree_describe(&own, text, sizeof text));
 }

@@ -19,6 +19,12 @@ static struct {
     struct sy_ctx *first;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Those that have ended last keep their memory for a while. They have no members, so a routine that
+ * is given one takes the path on which it is searched for. Under the same lock. */
+enum { RETIRED = 256 };
+static struct sy_ctx *retired[RETIRED];
+static unsigned retirements;
+
 static const char *ctx_caller(void)
 {
     return sy_callsite_routine("a routine on a context");
@@ -102,13 +108,16 @@ int sy_ctx_create(struct sy_team *team, long options, struct sy_ctx **out)
 void sy_ctx_destroy(struct sy_ctx *ctx)
 {
     sy_quiet(ctx, SY_ALL_PES);
+    ctx_close_domains(ctx, sy_routes.count);
     pthread_mutex_lock(&all.lock);
     *ctx->link = ctx->next;
     if (ctx->next)
         ctx->next->link = ctx->link;
+    ctx->members.size = 0;
+    struct sy_ctx **place = &retired[retirements++ % RETIRED], *oldest = *place;
+    *place = ctx;
     pthread_mutex_unlock(&all.lock);
-    ctx_close_domains(ctx, sy_routes.count);
-    free(ctx);
+    free(oldest);
 }
 
 void sy_ctx_control_open(void)

@@ -43,7 +43,8 @@ bool sy_ctx_given_checked(shmem_ctx_t ctx) __attribute__((cold));
 
 static inline bool sy_ctx_given(shmem_ctx_t ctx)
 {
-    return ctx == SHMEM_CTX_DEFAULT || SY_LIKELY((uintptr_t)ctx > sy_hot.not_ctx) ||
+    return ctx == SHMEM_CTX_DEFAULT ||
+           SY_LIKELY((uintptr_t)ctx > sy_hot.not_ctx && ctx->members.size) ||
            sy_ctx_given_checked(ctx);
 }
 
@@ -61,7 +62,8 @@ static inline int sy_ctx_pe(shmem_ctx_t ctx, int pe)
 /* Makes a context on a team: 0, or -errno with no context. Not collective; any thread. */
 int sy_ctx_create(struct sy_team *team, long options, struct sy_ctx **ctx);
 
-/* Completes what is pending on the context, then ends it. */
+/* Completes what is under way on the context, then ends it. A routine that is given it after that
+ * ends the job in words, until RETIRED (ctx.c) later ones have ended. */
 void sy_ctx_destroy(struct sy_ctx *ctx);
 
 /* Ends all contexts of a team, or with NULL all of the PE. */

@@ -36,8 +36,10 @@ int sy_regions_check(const struct sy_host *host, const struct sy_region *region,
     if (region->kind == SY_REGION_DEVICE && !SY_HOST_HAS_DEVICES(host))
         return host->fail(err, EOPNOTSUPP, "memory of a device, which no CPU here can serve");
     if (region->length > most)
-        return host->fail(err, E2BIG, "%zu GiB of symmetric memory in one piece: messages reach %u",
-                          region->length >> 30, (unsigned)(most >> 30));
+        return host->fail(
+            err, E2BIG,
+            "%zu GiB of symmetric memory in one piece, where messages address at most %u GiB",
+            region->length >> 30, (unsigned)(most >> 30));
     return 0;
 }
 

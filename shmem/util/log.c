@@ -161,7 +161,7 @@ void sy_log_guess(int pe, const char *host)
 {
     snprintf(sink.host, sizeof sink.host, "%s", host);
     sink.pe = pe;
-    sink.guessed = true;
+    sink.guessed = pe >= 0;
 }
 
 void sy_log_identity(int pe, const char *host, const char *job)

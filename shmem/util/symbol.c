@@ -165,9 +165,10 @@ bool sy_symbol_text(const void *address, bool returns, char *text, size_t room)
     }
     if (!*name && dladdr(at, &info) && info.dli_sname)
         snprintf(name, sizeof name, "%s", info.dli_sname);
+    found = name + !strncmp(name, "pshmem", 6); /* each routine is defined as p and its name */
     const char *file = *home.file ? home.file : program_invocation_name;
     const char *slash = strrchr(file, '/');
-    snprintf(text, room, "%s%s(%s+%#lx)", name, *name ? " " : "", slash ? slash + 1 : file,
+    snprintf(text, room, "%s%s(%s+%#lx)", found, *name ? " " : "", slash ? slash + 1 : file,
              (unsigned long)offset);
     return true;
 }

@@ -268,6 +268,7 @@ static void check_alone(int *argc, char ***argv)
     CHECK(shmemx_team_to_comm(SHMEM_TEAM_WORLD, &comm) != 0);
     CHECK(comm == MPI_COMM_NULL);
     shmem_finalize();
+    CHECK(shmemx_team_to_comm(SHMEM_TEAM_WORLD, &comm) != 0);
     MPI_Finalize();
 }
 

@@ -1,6 +1,7 @@
 /* Crashes, one a run, by the name on the command line, on PE 1; the other PEs wait for it. */
 #include <pthread.h>
 #include <shmem.h>
+#include <shmemx.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,8 @@ static void crash(const char *how)
         deep(1 << 30);
     else if (!strcmp(how, "sent"))
         kill(getpid(), SIGSEGV);
+    else if (!strcmp(how, "null"))
+        shmemx_team_from_group(1, NULL, NULL, (void *)zero);
     else if (!strcmp(how, "later")) {
         signal(SIGSEGV, own_handler);
         wild_store();

@@ -1,5 +1,6 @@
 /* Mistakes that programs make, one a run, by the name on the command line: their messages are
  * tested. PE 0 prints "null" where a routine returns NULL. */
+#include <pthread.h>
 #include <shmem.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -84,6 +85,41 @@ static void abuse(const char *what)
     }
 }
 
+/* A context that is used after its team's end. */
+static void outlive(const char *what)
+{
+    shmem_team_t team;
+    shmem_ctx_t ctx;
+
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, shmem_n_pes(), NULL, 0, &team);
+    shmem_team_create_ctx(team, 0, &ctx);
+    shmem_ctx_long_p(ctx, to, 1, 0);
+    shmem_team_destroy(team);
+    if (strcmp(what, "outlived put") == 0)
+        shmem_ctx_long_p(ctx, to, 1, 0);
+    else
+        shmem_ctx_quiet(ctx);
+}
+
+static void *finish(void *arg)
+{
+    shmem_finalize();
+    return arg;
+}
+
+/* A second thread calls shmem_finalize while PE 0's first is in it, or leaves main. */
+static void finish_twice(const char *what)
+{
+    pthread_t thread;
+
+    if (shmem_my_pe() == 1)
+        sleep(2);
+    else if (!pthread_create(&thread, NULL, finish, NULL))
+        usleep(200000);
+    if (strcmp(what, "thread exits") == 0)
+        exit(0);
+}
+
 /* A team that is used after its end, ended twice, or was never made. */
 static void join(const char *what)
 {
@@ -166,7 +202,15 @@ static void commit(const char *what)
         if (shmem_my_pe() == 0 && fork() == 0)
             shmem_finalize();
         sleep(2);
-    } else if (strcmp(what, "signal") == 0)
+    } else if (strcmp(what, "init") == 0) {
+        if (shmem_my_pe() == 0 && fork() == 0)
+            shmem_init();
+        sleep(2);
+    } else if (strncmp(what, "outlived", 8) == 0)
+        outlive(what);
+    else if (strncmp(what, "thread", 6) == 0)
+        finish_twice(what);
+    else if (strcmp(what, "signal") == 0)
         shmem_long_put_signal(to, from, 1, &sync_signal, 1, 77, next);
     else
         abuse(what);

@@ -45,7 +45,9 @@ static void messages_hello(struct sy_pe *pe, int version)
     }
     if (pe->initialized || run->gather.have[pe->number]) {
         messages_end_wrong(
-            pe, "a second greeting, though its first program has not left by shmem_finalize");
+            pe,
+            "a second greeting, though its first program has not left by shmem_finalize, as when "
+            "a child process that it has forked calls shmem_init too");
         return;
     }
     pe->greeted = true;
@@ -111,7 +113,7 @@ static void messages_limit_gather(struct sy_run *run, int milliseconds)
  * the job's end is about to be judged. */
 static void messages_check_left(struct sy_run *run)
 {
-    if (run->abort.pending)
+    if (run->abort.asked)
         return;
     for (int i = 0; i < run->npes; i++) {
         const struct sy_pe *pe = &run->pes[i];
@@ -162,10 +164,12 @@ static void messages_gather(struct sy_pe *pe, const struct sy_frame *header, con
     int rc;
 
     if (!pe->greeted || phase == header->length || run->gather.have[pe->number]) {
-        messages_end_wrong(pe, !pe->greeted ? "a gather before its greeting"
-                               : phase == header->length
-                                   ? "a gather without a name"
-                                   : "a second gather before the answer to the first");
+        messages_end_wrong(pe,
+                           !pe->greeted ? "a gather before its greeting"
+                           : phase == header->length
+                               ? "a gather without a name"
+                               : "a second gather before the answer to the first, as when a child "
+                                 "process that it has forked calls shmem_init too");
         return;
     }
     rc = sy_gather_add(&run->gather, pe->number, body, body + phase + 1, header->length - phase - 1,
@@ -203,7 +207,7 @@ static void messages_end_asked(struct sy_pe *pe, int status, const char *why)
     struct sy_run *run = pe->run;
 
     pe->aborted = true;
-    if (run->abort.pending)
+    if (run->abort.asked)
         return;
     if (!*why) {
         sy_run_say(run, SY_SAY_MORE, "PE %d called shmem_global_exit(%d)", pe->number, status);
@@ -211,7 +215,7 @@ static void messages_end_asked(struct sy_pe *pe, int status, const char *why)
         return;
     }
     sy_run_say(run, SY_SAY_MORE, "PE %d gives up: %s", pe->number, why);
-    run->abort.pending = true;
+    run->abort.asked = true;
     run->abort.status = status & 0xff ? status & 0xff : 1;
     ev_timer_start(run->loop, &run->abort.wait);
 }

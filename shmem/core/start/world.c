@@ -296,6 +296,8 @@ void sy_world_open(int thread_level)
         sy_boot->event(sy_boot_self, &status);
         sy_leave(status);
     }
+    if (rc == -ECHILD) /* such a process is no PE */
+        sy_log_guess(-1, sy_world.host);
     if (rc)
         sy_fatal("shmem_init: %s", err.text);
     sy_blocked_threads_end();
