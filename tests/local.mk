@@ -127,6 +127,8 @@ together_tests = \
 	tests/launch/placement.test tests/launch/orphans.test tests/launch/usage.test tests/launch/files.test \
 	tests/launch/stdin.test tests/launch/names.test tests/fault/denied.test tests/fault/collectives.test \
 	tests/fault/shm_strangers.test tests/fault/keys.test tests/transport/faults.test \
+	tests/fake/fake.test tests/cluster/lines.test tests/stream/stream.test tests/ofi/endings.test tests/fault/tcp_rest.test \
+	tests/space/keep.test tests/space/spaces.test tests/space/test_devices tests/fault/tcp_limits.test \
 	tests/abi/abi.test tests/conformance/manual.test tests/conformance/instructions.test examples/examples.test \
 	tests/lint/headers.test $(filter-out tests/lint/headers.test,$(filter tests/lint/% tests/unit/%,$(TESTS)))
 together = $(filter $(together_tests),$(TESTS))
