@@ -129,7 +129,8 @@ together_tests = \
 	tests/fault/shm_strangers.test tests/fault/keys.test tests/transport/faults.test \
 	tests/fake/fake.test tests/cluster/lines.test tests/stream/stream.test tests/ofi/endings.test tests/fault/tcp_rest.test \
 	tests/space/keep.test tests/space/spaces.test tests/space/test_devices tests/fault/tcp_limits.test \
-	tests/abi/abi.test tests/conformance/manual.test tests/conformance/instructions.test examples/examples.test \
+	tests/abi/abi.test tests/conformance/manual.test tests/conformance/instructions.test tests/conformance/memcheck.test \
+	examples/examples.test \
 	tests/lint/headers.test $(filter-out tests/lint/headers.test,$(filter tests/lint/% tests/unit/%,$(TESTS)))
 together = $(filter $(together_tests),$(TESTS))
 check-together:
@@ -216,7 +217,8 @@ conformance_scripts = \
 	tests/conformance/modes.test \
 	tests/conformance/nodes.test \
 	tests/conformance/storm.test \
-	tests/conformance/instructions.test
+	tests/conformance/instructions.test \
+	tests/conformance/memcheck.test
 dist_check_SCRIPTS += $(conformance_scripts)
 TESTS += $(conformance_scripts)
 

@@ -79,6 +79,7 @@ struct ofi_message *sy_ofi_take(struct ofi_pool *pool)
         message->reply = 0;
         message->header->length = sizeof *message->header;
         message->header->flags = 0;
+        message->header->sequence = 0; /* also of one that has none */
     }
     return message;
 }
