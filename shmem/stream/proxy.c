@@ -1,14 +1,15 @@
 /* See proxy.h and stream.h. The proxy has streams in its hands that have something to do: it goes
  * round them, and lets go of those that are empty, parked at a point or with a worker. While it has
  * none it sleeps until one comes. While all that it has wait, it looks for as long as a thread in
- * core/wait would poll, and then sleeps between its looks for a sixteenth of the wait so far.
+ * core/wait would poll, and then sleeps between its looks: for a sixteenth of the wait so far,
+ * until that is more than its share of a processor asks for (core/wait/pause.h).
  *
  * What comes through transports ends the sleep: whoever polls them, be it the progress thread while
  * the program computes, tells the proxy (core/wait/sleep.h). Where all comes that way it sleeps for
  * a sixteenth of the wait however long that is: so late does it see what this PE's program or a
  * kernel stores itself, which nobody tells of. A put to mapped memory is a store too, so there the
- * sleep has a limit. A thread of the program that exchanges messages tells with each of them: a look
- * that was in vain is followed by a sleep that nobody ends. */
+ * sleep has a limit. A thread of the program that exchanges messages tells with each of them: a
+ * look that was in vain is followed by a sleep that nobody ends. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +21,7 @@
 #include "core/crash.h"
 #include "core/issue.h"
 #include "core/start/config.h"
+#include "core/wait/pause.h"
 #include "core/wait/progress.h"
 #include "core/wait/sleep.h"
 #include "core/wait/stall.h"
@@ -33,13 +35,10 @@ enum { BATCH = 256 };
 
 #define POLLING_NS         UINT64_C(75000)
 #define POLLING_CROWDED_NS UINT64_C(10000)
-#define SHORTEST_SLEEP_NS  UINT64_C(20000)
 
-/* The longest sleep is below what a note of a wait lasts (core/wait/stall.c). The longest that
- * nobody ends grows with the wait, so that one of minutes takes next to nothing. */
+/* The longest sleep: below what a note of a wait lasts (core/wait/stall.c). */
 #define LONGEST_SLEEP_NS  UINT64_C(50000000)
-#define LONGEST_UNTOLD_NS UINT64_C(1000000)
-#define LONGEST_BY_WAITED 256
+#define SHORTEST_SLEEP_NS UINT64_C(20000)
 
 /* What ends the next sleep. IN_VAIN: time alone, after a telling that brought nothing. */
 enum proxy_end { TIME, TELLING, IN_VAIN };
@@ -55,7 +54,8 @@ static struct {
     uint64_t now, moved_at;
     const struct sy_stream *oldest; /* of those that wait */
     enum proxy_end end;
-} proxy;
+    struct sy_pause pause;
+} proxy = {.pause = SY_PAUSE_START};
 
 void sy_proxy_inbox(struct sy_stream *stream)
 {
@@ -210,11 +210,13 @@ static void proxy_tell(void)
 
 static uint64_t proxy_sleep_length(uint64_t waited, bool told)
 {
-    uint64_t length = waited / 16, longest = LONGEST_UNTOLD_NS + waited / LONGEST_BY_WAITED;
+    uint64_t length = waited / 16;
 
-    if (told || longest > LONGEST_SLEEP_NS)
-        longest = LONGEST_SLEEP_NS;
-    return length < SHORTEST_SLEEP_NS ? SHORTEST_SLEEP_NS : length < longest ? length : longest;
+    if (!told)
+        length = sy_pause_rare(&proxy.pause, waited, sy_wait_crowded());
+    if (length < SHORTEST_SLEEP_NS)
+        return SHORTEST_SLEEP_NS;
+    return length < LONGEST_SLEEP_NS ? length : LONGEST_SLEEP_NS;
 }
 
 /* Sleeps, or prepares a sleep that is ended by telling, before which is one more look. Under the
@@ -231,8 +233,11 @@ static void proxy_sleep(uint64_t waited)
     }
     uint64_t until = proxy.now + proxy_sleep_length(waited, listens && sy_wait_told());
     struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
-    if (!proxy.inbox && !(listens && proxy.told))
+    if (!proxy.inbox && !(listens && proxy.told)) {
+        sy_pause_begin(&proxy.pause);
         pthread_cond_timedwait(&proxy.wake, &sy_stream_lock, &at);
+        sy_pause_end(&proxy.pause);
+    }
     proxy.end = listens && proxy.told ? IN_VAIN : TIME;
     if (listens)
         sy_sleep_listen(NULL);

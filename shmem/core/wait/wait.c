@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/wait/pause.h"
 #include "core/wait/progress.h"
 #include "core/route/route.h"
 #include "core/wait/sleep.h"
@@ -41,14 +42,6 @@
 
 /* How long a thread only yields after it has slept and been woken. */
 #define YIELDING_AGAIN_NS YIELDING_NS
-
-/* A sleep at whose end memory is looked at, where every PE has a processor: as short as a
- * twenty-fourth of the thread's time on the processor allows. What a sleep costs there is measured,
- * since it is 2 us on bare metal and ten times as much on a virtual machine. */
-#define SLEEPS_TO_COST      24
-#define SHORTEST_SLEEP_NS   UINT64_C(50000)
-#define SLEEPS_FOLLOW_NS    UINT64_C(500000) /* between two sleeps of one wait */
-#define USUAL_SLEEP_COST_NS UINT64_C(10000)
 
 /* Between two polls of a thread whose waits are over at the first look. */
 #define PASSES_APART_NS UINT64_C(50000)
@@ -149,17 +142,8 @@ static _Thread_local bool woken;
 /* This thread has taken over from the progress thread because its wait is long. */
 static _Thread_local bool took_over;
 
-/* Processor time that a sleep of this thread takes, with the looks before it: a running mean; and
- * the time and the processor time at the end of the last one. */
-static _Thread_local uint64_t sleep_cost = USUAL_SLEEP_COST_NS, slept_at, slept_at_cost;
-
-static uint64_t wait_processor_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
+/* This thread's sleeps where every PE has a processor. */
+static _Thread_local struct sy_pause pauses = SY_PAUSE_START;
 
 /* The length of a sleep at whose end memory is looked at. Mapped memory changes without a wake-up,
  * so where others need the processor a sleep is a sixteenth of the wait so far and never adds more
@@ -168,10 +152,8 @@ static uint64_t wait_blind_length(uint64_t waited)
 {
     uint64_t length = waited / 16;
 
-    if (!policy.crowded) {
-        length = SLEEPS_TO_COST * sleep_cost;
-        length = length > SHORTEST_SLEEP_NS ? length : SHORTEST_SLEEP_NS;
-    }
+    if (!policy.crowded)
+        length = sy_pause_length(&pauses);
     return length < policy.longest_sleep ? length : policy.longest_sleep;
 }
 
@@ -203,13 +185,9 @@ static bool wait_sleep_measured(uint64_t length, bool on_descriptors)
 {
     if (policy.crowded)
         return wait_sleep(length, on_descriptors);
-    bool follows = sy_clock_ns() - slept_at < SLEEPS_FOLLOW_NS;
-    uint64_t before = follows ? slept_at_cost : wait_processor_ns();
+    sy_pause_begin(&pauses);
     bool any = wait_sleep(length, on_descriptors);
-
-    slept_at = sy_clock_ns();
-    slept_at_cost = wait_processor_ns();
-    sleep_cost = (3 * sleep_cost + slept_at_cost - before) / 4;
+    sy_pause_end(&pauses);
     return any;
 }
 
