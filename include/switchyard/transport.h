@@ -188,7 +188,8 @@ struct sy_transport {
 
     /* Takes the addresses of all PEs. That of PE p is at addresses + p * stride, padded with zeros;
      * zeros alone: PE p has none. Connections to other nodes are made later, when they are first
-     * used. May wait for the PEs of this node, `seconds` at most; err names those missing then. */
+     * used. May wait for the PEs of this node, `seconds` at most; err names those missing then.
+     * With 0 it may tell in err whom it does not reach, and why: for where nothing else does. */
     int (*connect)(void *self, const void *addresses, size_t stride, double seconds,
                    struct sy_error *err);
 

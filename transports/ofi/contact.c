@@ -177,6 +177,8 @@ int sy_ofi_contact(struct ofi_state *ofi, double seconds, struct sy_error *err)
                           provider, fabric, failed, example, host->place(example).host, why);
     /* A host that is cut off from most others says so, rather than they; and one PE of it. */
     bool worth = 2 * failed > tried && !host->place(host->pe).local;
+    host->fail(err, EHOSTUNREACH, "no contact with %d of %d hosts, such as PE %d on host %s: %s",
+               failed, tried, example, host->place(example).host, why);
     host->log(worth ? SY_LOG_WARN : SY_LOG_DEBUG, ofi->name,
               "provider %s, fabric %s: no contact with %d of %d hosts, such as PE %d on host %s, "
               "which are reached by the next transport in the order: %s",

@@ -1,6 +1,7 @@
 /* The transports of the job, gathered and connected: see route_job.h. Contains no transport's name.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -233,6 +234,8 @@ int sy_route_job_connect(struct sy_route_job *job, double seconds, struct sy_err
             continue;
         int rc = route_job_connect_one(job, i, seconds, &why);
         t->connected = !rc;
+        if (!rc && *why.text)
+            snprintf(job->remark, sizeof job->remark, "%s: %.120s", job->name[i], why.text);
         if (rc == -ENOMEM || rc == -ECANCELED)
             return sy_fail(err, -rc, "transport %s: %s", job->name[i], why.text);
         if (rc && t->required)
