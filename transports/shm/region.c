@@ -6,6 +6,7 @@
  * where there was none at the start (late.c). */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,7 +159,8 @@ int sy_shm_region_connect(void *self, unsigned index, const void *keys, size_t s
     return 0;
 }
 
-/* Takes `serving` once: any thread may apply requests of the mailbox, but one at a time. */
+/* Waits for requests that are being applied, by whatever thread: each finds the region under
+ * `serving`, and counts its copy there where that goes on. */
 void sy_shm_region_detach(void *self, unsigned index)
 {
     struct shm_state *shm = self;
@@ -167,6 +169,8 @@ void sy_shm_region_detach(void *self, unsigned index)
     sy_regions_detach(&shm->regions, index);
     pthread_mutex_lock(&shm->serving);
     pthread_mutex_unlock(&shm->serving);
+    while (atomic_load(&shm->copying))
+        sched_yield();
     for (int i = 0; region->map && i < shm->node_size; i++)
         if (region->map[i])
             munmap(region->map[i], region->own.length);

@@ -26,6 +26,7 @@
 #define SLOTS 16
 #define CHUNK ((size_t)1 << 20) /* bytes of data a request; pages that none uses cost nothing */
 #define AHEAD 6                 /* requests of a transfer that are under way at most */
+#define BATCH 64                /* copies that one call of the owner begins, about */
 
 /* Looks of a wait between two at the clock, and when it is long. */
 #define CLOCK_LOOKS  64
@@ -89,44 +90,118 @@ void sy_shm_service_close(struct shm_state *shm)
     shm->mailbox_fd = shm->doorbell = -1;
 }
 
-/* Applies a request to this PE's memory. Everything in the slot is a peer's word, so it is checked;
- * what the check is about is copied first. */
-static uint32_t service_apply(struct shm_state *shm, struct slot *slot)
+/* Requests whose copies one thread has begun, which the device carries out by itself: in the order
+ * in which they began, in which they end. */
+struct batch {
+    unsigned begun, ended;
+    struct going {
+        struct slot *slot;
+        struct sy_device_copying copying;
+    } going[SLOTS];
+};
+
+/* Applies a request to this PE's memory, or begins to: then copying->ticket is set. Everything in
+ * the slot is a peer's word, so it is checked; what the check is about is copied first. */
+static uint32_t service_apply(struct shm_state *shm, struct slot *slot,
+                              struct sy_device_copying *copying)
 {
     char words[sizeof slot->words];
-    uint32_t answer;
+    bool done;
 
     memcpy(words, slot->words, sizeof words);
+    uint64_t header = sy_record_word(words), length = sy_record_data(words);
+    unsigned op = sy_record_op(header);
+    bool put = op == SY_RECORD_PUT_LONG;
+
+    copying->ticket = NULL;
     sy_regions_ensure(&shm->regions);
-    if (sy_record_data(words) > CHUNK || sy_record_reply(words) < 0)
+    if (length > CHUNK || sy_record_reply(words) < 0)
         return EFAULT;
     pthread_mutex_lock(&shm->serving);
-    answer = sy_apply(&shm->regions, words, slot->data, slot->data) ? EFAULT : 0;
+    if ((put || op == SY_RECORD_GET_LONG) && sy_device_is_ahead(&shm->regions, header))
+        done = sy_device_begin(&shm->regions, header, put, slot->data, length, copying);
+    else
+        done = !sy_apply(&shm->regions, words, slot->data, slot->data);
+    if (copying->ticket)
+        atomic_fetch_add(&shm->copying, 1);
     pthread_mutex_unlock(&shm->serving);
-    return answer;
+    return done ? 0 : EFAULT;
 }
 
+static void service_answer(struct slot *slot, uint32_t answer)
+{
+    slot->answer = answer;
+    atomic_store_explicit(&slot->state, DONE, memory_order_release);
+}
+
+/* Serves the requests that are ready; of some the copies go on. */
+static int service_ready(struct shm_state *shm, struct batch *batch)
+{
+    int served = 0;
+
+    for (int i = 0; i < SLOTS; i++) {
+        struct slot *slot = &shm->mailbox->slot[i];
+        struct going *going = &batch->going[batch->begun % SLOTS];
+        uint32_t ready = READY;
+        if (batch->begun - batch->ended == SLOTS)
+            break;
+        if (!atomic_compare_exchange_strong_explicit(&slot->state, &ready, SERVED,
+                                                     memory_order_acquire, memory_order_relaxed))
+            continue;
+        uint32_t answer = service_apply(shm, slot, &going->copying);
+        going->slot = slot;
+        if (going->copying.ticket)
+            batch->begun++;
+        else
+            service_answer(slot, answer);
+        served++;
+    }
+    return served;
+}
+
+/* Waits for the oldest copy, and answers all that are over. The device has others to do meanwhile,
+ * so the time that waking up takes is not lost. */
+static void service_copied(struct shm_state *shm, struct batch *batch)
+{
+    for (bool wait = true; batch->ended != batch->begun; wait = false, batch->ended++) {
+        struct going *going = &batch->going[batch->ended % SLOTS];
+        if (!shm->host->device_end(&going->copying, wait))
+            break;
+        atomic_fetch_sub(&shm->copying, 1);
+        service_answer(going->slot, 0);
+    }
+}
+
+/* Has another call look at the slots, where requests may have come since the last look. */
+static void service_ring_again(struct shm_state *shm)
+{
+    const uint64_t one = 1;
+    int bell = shm->late.bell < 0 ? shm->doorbell : shm->late.bell;
+
+    while (write(bell, &one, sizeof one) < 0 && errno == EINTR)
+        ;
+}
+
+/* What comes while copies go on is begun too, so that the device always has something to do: as
+ * much as leaves the thread to its own wait soon. */
 int sy_shm_service_progress(struct shm_state *shm)
 {
-    struct shm_mailbox *box = shm->mailbox;
+    struct batch batch = {.begun = 0};
     uint64_t rings[64];
     int served = 0;
 
-    if (!box)
+    if (!shm->mailbox)
         return 0;
     /* The doorbell is emptied before the slots are read: a request that comes later rings again. */
     if (read(shm->doorbell, rings, sizeof rings) < 0 && errno != EAGAIN)
         return 0;
-    for (int i = 0; i < SLOTS; i++) {
-        struct slot *slot = &box->slot[i];
-        uint32_t ready = READY;
-        if (!atomic_compare_exchange_strong_explicit(&slot->state, &ready, SERVED,
-                                                     memory_order_acquire, memory_order_relaxed))
-            continue;
-        slot->answer = service_apply(shm, slot);
-        atomic_store_explicit(&slot->state, DONE, memory_order_release);
-        served++;
-    }
+    do {
+        if (batch.begun < BATCH)
+            served += service_ready(shm, &batch);
+        service_copied(shm, &batch);
+    } while (batch.ended != batch.begun);
+    if (batch.begun >= BATCH)
+        service_ring_again(shm);
     if (served)
         sy_count_shared(&shm->served, (uint64_t)served);
     return served;

@@ -75,7 +75,8 @@ struct shm_state {
         _Atomic bool ending;
     } late;
     struct sy_regions regions;
-    pthread_mutex_t serving;                            /* held while a request is applied */
+    pthread_mutex_t serving;  /* held while a request is applied, or its copy begun */
+    _Atomic unsigned copying; /* copies that go on; it grows under `serving` */
     _Atomic uint64_t asked, moved, served, mapped_late; /* shm.c has the rows; by any thread */
 };
 
