@@ -11,7 +11,7 @@
 #include "bootstrap/mpi/world.h"
 #include "util/bits.h"
 
-static const char *const families[] = {"mpich", "openmpi", "abi"};
+static const char *const families[] = {"mpich", "openmpi", "abi"}; /* in the option's order */
 
 /* text: with one %.300s for the value. */
 static int library_fail(struct sy_error *err, int code, const char *text, const char *value)
@@ -152,20 +152,61 @@ static const char *library_only_one(const char *module)
 
 /* ---- calls ---- */
 
-/* Chooses a file that speaks to this MPI. Either interface of an MPI will do; the program's own
- * comes first. */
-static void library_choose_interface(const char *module, struct loaded *loaded)
+/* Chooses a file that speaks to the MPI that is loaded. Either interface of an MPI will do; the
+ * program's own comes first. False: none is of the family that is wanted, where one is. */
+static bool library_choose_interface(const char *module, const char *wanted, struct loaded *loaded)
 {
-    if (!*loaded->standard || (loaded->family && !library_is_built(module, "abi")))
-        return;
-    loaded->family = "abi";
-    memcpy(loaded->path, loaded->standard, sizeof loaded->path);
+    bool standard = wanted ? !strcmp(wanted, "abi")
+                           : !loaded->family || library_is_built(module, "abi");
+
+    if (standard && *loaded->standard) {
+        loaded->family = "abi";
+        memcpy(loaded->path, loaded->standard, sizeof loaded->path);
+    }
+    return !wanted || !strcmp(loaded->family ? loaded->family : "", wanted);
 }
 
-int sy_mpi_find(const char *module, struct mpi_library *library, struct sy_error *err)
+static int library_take_loaded(const char *module, const char *wanted, struct loaded *loaded,
+                               struct mpi_library *library, struct sy_error *err)
+{
+    char text[440];
+
+    if (!library_choose_interface(module, wanted, loaded)) {
+        const char *path = *loaded->path ? loaded->path : loaded->standard;
+        snprintf(text, sizeof text, "%s, but %.230s", wanted, *path ? path : "another one");
+        return library_fail(err, ELIBBAD,
+                            "SHMEM_MPI_FAMILY is %.300s is loaded in this process, and a second "
+                            "MPI would know nothing of it; leave the option out, or build the "
+                            "program for that MPI",
+                            text);
+    }
+    library->in_process = true;
+    library->because = "it is loaded in this process";
+    library->initialized = library_says(loaded->path, "MPI_Initialized");
+    library->finalized = library_says(loaded->path, "MPI_Finalized");
+    return 0;
+}
+
+/* The family of an MPI that is still to be loaded; NULL: nothing says which. */
+static const char *library_choose(const char *module, const char *wanted, const char **because)
+{
+    const char *family;
+
+    if (wanted) {
+        *because = "SHMEM_MPI_FAMILY names it";
+        return wanted;
+    }
+    family = library_by_launcher(because);
+    if (family && library_is_built(module, family))
+        return family;
+    return library_is_built(module, "abi") ? "abi" : library_only_one(module);
+}
+
+int sy_mpi_find(const char *module, int wanted, struct mpi_library *library, struct sy_error *err)
 {
     struct loaded loaded = {.family = NULL};
-    const char *family;
+    const char *name = wanted ? families[wanted - 1] : NULL;
+    int rc = 0;
 
     *library = (struct mpi_library){.because = "it is the only one that this library is built for"};
     dl_iterate_phdr(library_look, &loaded);
@@ -175,28 +216,21 @@ int sy_mpi_find(const char *module, struct mpi_library *library, struct sy_error
             "two MPIs are loaded in this process, %.200s among them: calls of one would end in the "
             "other; remove the LD_PRELOAD or the library that brings the second",
             loaded.path);
-    if (loaded.family && !strcmp(loaded.family, "openmpi"))
+    if (loaded.family ? !strcmp(loaded.family, "openmpi") : !*loaded.standard)
         loaded.family = library_by_version(loaded.path);
-    library_choose_interface(module, &loaded);
-    family = loaded.family ? loaded.family : library_by_version("");
-    if (family) {
-        library->in_process = true;
-        library->because = "it is loaded in this process";
-        library->initialized = library_says(loaded.path, "MPI_Initialized");
-        library->finalized = library_says(loaded.path, "MPI_Finalized");
-    } else {
-        family = library_by_launcher(&library->because);
-        if (!family || !library_is_built(module, family))
-            family = library_is_built(module, "abi") ? "abi" : library_only_one(module);
-    }
-    if (!family)
+    if (loaded.family || *loaded.standard)
+        rc = library_take_loaded(module, name, &loaded, library, err);
+    else
+        loaded.family = library_choose(module, name, &library->because);
+    if (!rc && !loaded.family)
         return library_fail(
             err, ENODEV,
             "no MPI is loaded, and no launcher of one has started this process: start "
             "it with the mpiexec of the MPI that is meant%s",
             "");
-    snprintf(library->family, sizeof library->family, "%s", family);
-    return 0;
+    if (!rc)
+        snprintf(library->family, sizeof library->family, "%s", loaded.family);
+    return rc;
 }
 
 int sy_mpi_load(const struct mpi_library *library, const char *module, const char *symbol,
@@ -281,7 +315,7 @@ int sy_mpi_check_job(int npes, struct sy_error *err)
     struct mpi_library library;
     void *handle, *found;
 
-    if (sy_mpi_find(MPI_WORLD_MODULE, &library, NULL) != 0 || !library.initialized ||
+    if (sy_mpi_find(MPI_WORLD_MODULE, 0, &library, NULL) != 0 || !library.initialized ||
         library.finalized ||
         sy_mpi_load(&library, MPI_WORLD_MODULE, MPI_WORLD_SYMBOL, &handle, &found, NULL) != 0)
         return 0;

@@ -9,6 +9,17 @@
 #include <stdbool.h>
 
 #include <switchyard/host.h>
+#include <switchyard/option.h>
+
+/* The option of which family is meant, which the bootstrap and the transport both have. */
+#define SY_MPI_FAMILY_OPTION(settings, member)                                                     \
+    {                                                                                              \
+        "mpi.family", SY_OPTION_CHOICE, 0, offsetof(settings, member), "auto",                     \
+            "auto|mpich|openmpi|abi", 0, 0, NULL,                                                  \
+            "Which MPI is called where a program has none linked, or by which of its interfaces: " \
+            "that of MPICH, of Open MPI, or the standard one of MPI 5 (abi); auto: the one that "  \
+            "is loaded in the process, else that of the launcher"                                  \
+    }
 
 struct mpi_library {
     char family[16];     /* "mpich" (also Intel MPI, MVAPICH, Cray), "openmpi" or "abi" */
@@ -18,10 +29,11 @@ struct mpi_library {
     const char *because; /* what the choice was made by, for messages */
 };
 
-/* The MPI of this process: the one that is loaded; else the one that goes with the launcher; else,
- * where only one family is built for `module`, that. -ENODEV: there is none, or nothing says which;
- * another error: two MPIs are loaded. */
-int sy_mpi_find(const char *module, struct mpi_library *library, struct sy_error *err);
+/* The MPI of this process: the one that is loaded; else the one that `wanted` names, the option's
+ * value, or 0; else the one that goes with the launcher; else, where only one family is built for
+ * `module`, that. -ENODEV: there is none, or nothing says which; another error: two MPIs are
+ * loaded, or one that is not `wanted`. */
+int sy_mpi_find(const char *module, int wanted, struct mpi_library *library, struct sy_error *err);
 
 /* Loads <module>_<family>.so from the directory of the plugin that calls, and finds `symbol` in it.
  * *handle is for dlclose; but MPI does not survive being unloaded, so this must not be done after

@@ -18,6 +18,13 @@
 
 static const double FIRST_WORD = 2; /* seconds after which a wait is explained */
 
+struct settings {
+    int family; /* SHMEM_MPI_FAMILY */
+};
+
+static const struct sy_option options[] = {SY_MPI_FAMILY_OPTION(struct settings, family),
+                                           {.name = NULL}};
+
 /* MPI's collective calls end when all have come, or never. A thread of its own says what is waited
  * for, and ends the process when that has lasted too long: the launcher ends the others. */
 struct patience {
@@ -70,7 +77,7 @@ static int mpi_probe(struct sy_error *err)
 {
     struct mpi_library library;
     const char *name = "";
-    int rc = sy_mpi_find(MPI_WORLD_MODULE, &library, err);
+    int rc = sy_mpi_find(MPI_WORLD_MODULE, 0, &library, err);
 
     if (rc)
         return rc;
@@ -190,11 +197,11 @@ static int mpi_exchange(struct mpi *mpi, struct sy_error *err)
     return listened ? listened : rc;
 }
 
-static int mpi_meet(struct mpi *mpi, struct sy_error *err)
+static int mpi_meet(struct mpi *mpi, int family, struct sy_error *err)
 {
     struct patience patience;
     void *handle, *found = NULL;
-    int rc = sy_mpi_find(MPI_WORLD_MODULE, &mpi->library, err);
+    int rc = sy_mpi_find(MPI_WORLD_MODULE, family, &mpi->library, err);
 
     if (rc == 0)
         rc = sy_mpi_load(&mpi->library, MPI_WORLD_MODULE, MPI_WORLD_SYMBOL, &handle, &found, err);
@@ -213,14 +220,14 @@ static int mpi_meet(struct mpi *mpi, struct sy_error *err)
 static int mpi_open(const struct sy_host *host, const void *settings, void **self,
                     struct sy_job *job, struct sy_error *err)
 {
+    const struct settings *chosen = settings;
     int rc = sy_tree_open(host, sizeof(struct mpi), self, err);
 
-    (void)settings;
     if (rc)
         return rc;
     struct mpi *mpi = *self;
     mpi->status = -1;
-    rc = mpi_meet(mpi, err);
+    rc = mpi_meet(mpi, chosen->family, err);
     memcpy(mpi->user.rank.secret, mpi->contact.secret, TREE_SECRET);
     explicit_bzero(mpi->contact.secret, TREE_SECRET);
     if (rc == 0)
@@ -284,6 +291,8 @@ SY_BOOTSTRAP_PLUGIN(mpi) = {
     .size = sizeof(struct sy_bootstrap),
     .name = "mpi",
     .priority = 40,
+    .options = options,
+    .settings_size = sizeof(struct settings),
     .probe = mpi_probe,
     .open = mpi_open,
     .allgather = sy_tree_allgather,

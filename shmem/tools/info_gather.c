@@ -47,15 +47,34 @@ static int info_gather_open_plugin(int kind, const char *name, struct sy_plugin 
                           kinds[kind].table, plugin, err);
 }
 
-/* Adds the options of a plugin, and of its instances that SHMEM_TRANSPORTS names. */
+struct search {
+    const char *name;
+    bool found;
+};
+
+static void info_gather_find_option(const char *owner, const struct sy_option *row, const char *env,
+                                    const char *value, const char *origin, void *arg)
+{
+    struct search *search = arg;
+
+    (void)owner, (void)env, (void)value, (void)origin;
+    search->found |= !strcmp(row->name, search->name);
+}
+
+/* Adds the options of a plugin, and of its instances that SHMEM_TRANSPORTS names. Those of a
+ * bootstrap that a transport of the same name has too are there already. */
 static void info_gather_add_options(struct info *info, const char *plugin,
                                     const struct sy_option *rows, void *settings)
 {
     const char *at = sy_config.transports;
+    struct search search = {rows->name, false};
     struct sy_error err = {""};
     size_t length = strlen(plugin);
     char name[64];
 
+    sy_options_visit(info->options, info_gather_find_option, &search);
+    if (search.found)
+        return;
     int rc = sy_options_add(info->options, plugin, rows, settings, &err);
     for (; *at && !rc; at += strcspn(at, ","), at += *at == ',') {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ",?"), at);

@@ -7,6 +7,7 @@
 #include "transports/mpi/state.h"
 
 static const struct sy_option options[] = {
+    SY_MPI_FAMILY_OPTION(struct mpi_settings, family),
     {"mpi.mode", SY_OPTION_CHOICE, SY_OPTION_JOB, offsetof(struct mpi_settings, mode), "auto",
      "auto|am|rma", 0, 0, NULL,
      "What is made of MPI: am: messages alone; rma: puts and gets of more than 8 bytes by a "
@@ -46,7 +47,7 @@ static const struct sy_counter_row counters[] = {
 static int mpi_plugin_load(struct mpi_state *state, struct sy_error *err)
 {
     void *table;
-    int rc = sy_mpi_find("mpi_transport", &state->library, err);
+    int rc = sy_mpi_find("mpi_transport", state->settings->family, &state->library, err);
 
     if (!rc)
         rc = sy_mpi_load(&state->library, "mpi_transport", MPI_CALLS_SYMBOL, &state->handle, &table,

@@ -32,6 +32,7 @@ enum {
 enum mpi_mode { MPI_MODE_AUTO, MPI_MODE_AM, MPI_MODE_RMA };
 
 struct mpi_settings {
+    int family;
     int mode;
     size_t window; /* bytes from which on a transfer may go by the window, in mode auto */
     long poll;     /* microseconds */
