@@ -38,7 +38,7 @@ static void broadcast_from_source(const struct sy_group *group, void *dest, cons
     sy_group_sync(group);
     if (group->members.me != root)
         sy_group_pull(group, root, dest, source, length);
-    else if (!group->psync)
+    else
         sy_data_copy(dest, source, length);
     sy_group_sync(group);
 }
@@ -74,11 +74,13 @@ void sy_broadcast(const struct sy_group *group, void *dest, const void *source, 
     SY_COLL_CHECK(group, .routine = SY_COLL_BROADCAST, .dest = dest, .source = source,
                   .dest_length = writes ? length : 0, .source_length = is_root ? length : 0,
                   .size = length, .root = root);
+    if (!writes) /* a copy to where the data are is none */
+        dest = (void *)(uintptr_t)source;
     if (!length)
         sy_group_sync(group);
     else if (sy_coll_is_staged(dest, source))
         sy_staged_broadcast(group, dest, source, length, root);
-    else if (group->psync)
+    else if (!group->team)
         broadcast_from_source(group, dest, source, length, root);
     else if (sy_config.bcast_algorithm == SY_BCAST_LINEAR)
         broadcast_along_tree(group, dest, source, length, root, group->members.size);

@@ -85,7 +85,7 @@ static void broadcast_nodes_through_scratch(const struct place *p, void *dest, c
     for (int i = 0; me == here && (distance = broadcast_nodes_child(p, i)); i++)
         sy_notify_scratch_put(&notify, broadcast_nodes_speaker(p, p->node + distance), 0, scratch,
                               length, FLAG_DATA, 1);
-    memcpy(dest, scratch, length);
+    sy_data_copy(dest, me == p->root ? source : scratch, length);
 }
 
 /* ---- large ---- */

@@ -11,10 +11,8 @@
 void sy_staged_broadcast(const struct sy_group *group, void *dest, const void *source,
                          size_t length, int root)
 {
-    bool is_root = group->members.me == root;
-
     sy_group_sync(group);
-    if (!is_root || (!group->psync && dest != source))
+    if (group->members.me != root || dest != source)
         sy_group_pull(group, root, dest, source, length);
     sy_group_sync(group);
 }
