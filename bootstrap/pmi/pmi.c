@@ -23,7 +23,7 @@ struct settings {
 };
 
 static const struct sy_option options[] = {
-    {"pmi.version", SY_OPTION_CHOICE, offsetof(struct settings, version), 0, "auto", "auto|1|2", 0,
+    {"pmi.version", SY_OPTION_CHOICE, 0, offsetof(struct settings, version), "auto", "auto|1|2", 0,
      0, NULL, "The version of PMI to speak with the launcher; auto: 1, or 2 where it refuses that"},
     {.name = NULL}};
 
