@@ -71,6 +71,13 @@ static struct place broadcast_nodes_make_place(const struct sy_group *group, int
 
 /* ---- small ---- */
 
+/* Copies of twice as much still cost less than word of who has entered. But a line of its own takes
+ * longer for it, and the root's carries all data once for each child. */
+static size_t broadcast_nodes_most_small(const struct place *p)
+{
+    return p->count == 2 || sy_tree_fits(sy_group_nodes(p->group)) ? 2 * MOST_SMALL : MOST_SMALL;
+}
+
 static void broadcast_nodes_through_scratch(const struct place *p, void *dest, const void *source,
                                             size_t length)
 {
@@ -261,7 +268,7 @@ void sy_broadcast_nodes(const struct sy_group *group, void *dest, const void *so
 {
     const struct place place = broadcast_nodes_make_place(group, root);
 
-    if (length <= MOST_SMALL)
+    if (length <= broadcast_nodes_most_small(&place))
         broadcast_nodes_through_scratch(&place, dest, source, length);
     else
         broadcast_nodes_into_dest(&place, dest, source, length);
