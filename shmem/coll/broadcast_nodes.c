@@ -11,6 +11,7 @@
 #include "coll/spread.h"
 #include "coll/tree.h"
 #include "coll/twins.h"
+#include "core/memory/control.h"
 
 /* Flags. DATA: one for each tree; small data use the first. READY and those above: one for each
  * child. */
@@ -71,11 +72,13 @@ static struct place broadcast_nodes_make_place(const struct sy_group *group, int
 
 /* ---- small ---- */
 
-/* Copies of twice as much still cost less than word of who has entered. But a line of its own takes
- * longer for it, and the root's carries all data once for each child. */
+/* Copies of more still cost less than word of who has entered, as long as there is room for several.
+ * But a line of its own takes longer for it, and the root's carries all data once for each child. */
 static size_t broadcast_nodes_most_small(const struct place *p)
 {
-    return p->count == 2 || sy_tree_fits(sy_group_nodes(p->group)) ? 2 * MOST_SMALL : MOST_SMALL;
+    bool few = p->count == 2 || sy_tree_fits(sy_group_nodes(p->group));
+
+    return few ? sy_control_scratch_size(p->group->team->slot) / 8 : MOST_SMALL;
 }
 
 static void broadcast_nodes_through_scratch(const struct place *p, void *dest, const void *source,

@@ -33,10 +33,11 @@ struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, ui
 {
     struct sy_team *team = group->team;
     uint64_t begin = sy_round_up(team->notify.scratch, SY_LINE);
+    uint64_t size = sy_control_scratch_size(team->slot);
 
-    if (begin % SY_NOTIFY_SCRATCH + scratch > SY_NOTIFY_SCRATCH)
-        begin = sy_round_up(begin, SY_NOTIFY_SCRATCH);
-    if (begin + scratch > team->notify.free_scratch + SY_NOTIFY_SCRATCH ||
+    if (begin % size + scratch > size)
+        begin = sy_round_up(begin, size);
+    if (begin + scratch > team->notify.free_scratch + size ||
         team->notify.count == team->notify.free_count + SY_NOTIFY_COLLECTIVES) {
         sy_group_sync(group);
         team->notify.free_count = team->notify.count;
@@ -46,7 +47,7 @@ struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, ui
                                .stamp = sy_group_stamp(group, steps),
                                .count = team->notify.count,
                                .begin = begin,
-                               .at = begin % SY_NOTIFY_SCRATCH,
+                               .at = begin % size,
                                .flags = (unsigned)(team->notify.count % SY_NOTIFY_COLLECTIVES)};
     team->notify.count++;
     team->notify.scratch = begin + scratch;
@@ -61,7 +62,8 @@ void sy_notify_met(const struct sy_notify *notify)
 
 char *sy_notify_scratch(const struct sy_notify *notify, int member)
 {
-    return notify_control(notify, member)->scratch + notify->at;
+    return sy_control_scratch(notify_control(notify, member), notify->group->team->slot) +
+           notify->at;
 }
 
 /* ---- sending ---- */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "core/amo.h"
@@ -50,7 +51,6 @@ static uint64_t dice;
 static const int *place;
 static void (*body)(struct sy_group *world);
 static char *peers[DOMAINS][2][FAKE_PES]; /* of each node, window and PE; NULL: not mapped */
-static size_t control_length;
 static long idle;     /* turns since something has happened */
 static uint64_t slow; /* how slow messages are */
 
@@ -471,7 +471,6 @@ static void fake_main(void)
 
 static void fake_begin(uint64_t seed, int npes)
 {
-    control_length = TEAMS * sizeof(struct sy_control_team);
     dice = seed;
     slow = 2u << fake_roll(&dice, 6);
     sy_world = (struct sy_world){.npes = npes, .depth = 1, .thread_level = SHMEM_THREAD_MULTIPLE};
@@ -486,8 +485,9 @@ static void fake_begin(uint64_t seed, int npes)
         *pe = (struct fake_pe){.own = seed + 1000 + (uint64_t)i, .common = seed, .live = true};
         pe->stack = malloc(STACK);
         pe->heap = aligned_alloc(LINE, FAKE_HEAP); /* of which only what is used costs anything */
-        pe->control = aligned_alloc(LINE, control_length);
-        memset(pe->control, 0, control_length);
+        pe->control = mmap(NULL, SY_CONTROL_SPACE, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        ck_assert_ptr_ne(pe->control, MAP_FAILED);
         for (int k = 0; k < npes; k++)
             if (place[k] == place[i]) {
                 peers[place[k]][SY_WINDOW_HEAP][i] = pe->heap;
@@ -510,7 +510,7 @@ static void fake_end(int npes)
             sy_nodes_free(&pe_state[i].team[k].nodes);
         free(pe_state[i].stack);
         free(pe_state[i].heap);
-        free(pe_state[i].control);
+        munmap(pe_state[i].control, SY_CONTROL_SPACE);
     }
 }
 

@@ -27,9 +27,10 @@ struct sy_counter {
 #define SY_SYNC_ROUNDS        48 /* flags of a synchronisation between nodes */
 #define SY_TAGS               18
 #define SY_SLOT_BYTES         8192
-#define SY_NOTIFY_COLLECTIVES 32    /* collectives whose messages may be under way at a time */
-#define SY_NOTIFY_FLAGS       40    /* of each */
-#define SY_NOTIFY_SCRATCH     65536 /* bytes for the data of all */
+#define SY_NOTIFY_COLLECTIVES 32     /* collectives whose messages may be under way at a time */
+#define SY_NOTIFY_FLAGS       40     /* of each */
+#define SY_NOTIFY_SCRATCH     65536  /* bytes for the data of all */
+#define SY_NOTIFY_WIDE        262144 /* and in the first slots, which long-lived teams have */
 
 /* Notifications for the owner of the control window. Others add to `value`; `expected`, how many
  * the owner has waited for, is the owner's alone. When no team uses the slot both are equal. */
@@ -57,9 +58,11 @@ struct sy_control_team {
     char scratch[SY_NOTIFY_SCRATCH]; /* data that are sent to the owner; others write */
 } __attribute__((aligned(SY_LINE)));
 
-/* Slots there is scratch for. */
-#define SY_CONTROL_TEAMS_MAX                                                                       \
-    ((SY_CONTROL_SPACE - SY_CONTROL_LANDING) / sizeof(struct sy_control_team))
+#define SY_CONTROL_WIDE_OFFSET (SY_CONTROL_SPACE - SY_CONTROL_LANDING - SY_CONTROL_WIDE)
+
+/* Slots there is scratch for; and those of few teams, with more of it, behind the slots. */
+#define SY_CONTROL_TEAMS_MAX  (SY_CONTROL_WIDE_OFFSET / sizeof(struct sy_control_team))
+#define SY_CONTROL_WIDE_TEAMS (SY_CONTROL_WIDE / SY_NOTIFY_WIDE)
 
 /* The part of a team's slot in the control window of a PE of this node; NULL where it is not
  * mapped. */
@@ -73,6 +76,20 @@ static inline struct sy_control_team *sy_control_of(int pe, unsigned slot)
 static inline struct sy_control_team *sy_control_own(unsigned slot)
 {
     return (struct sy_control_team *)sy_windows.entry[SY_WINDOW_CONTROL].own.base + slot;
+}
+
+/* Bytes of the scratch space of a team's slot, and where it is in a control window, of which
+ * `there` is that slot. */
+static inline uint64_t sy_control_scratch_size(unsigned slot)
+{
+    return slot < SY_CONTROL_WIDE_TEAMS ? SY_NOTIFY_WIDE : SY_NOTIFY_SCRATCH;
+}
+
+static inline char *sy_control_scratch(struct sy_control_team *there, unsigned slot)
+{
+    char *wide = (char *)(there - slot) + SY_CONTROL_WIDE_OFFSET;
+
+    return slot < SY_CONTROL_WIDE_TEAMS ? wide + slot * (uint64_t)SY_NOTIFY_WIDE : there->scratch;
 }
 
 /* For control windows that are not mapped. What is named by a pointer is at the same place in the
