@@ -70,13 +70,10 @@ int sy_shm_late_open(struct shm_state *shm, struct sy_error *err)
 
 void sy_shm_late_stop(struct shm_state *shm)
 {
-    const uint64_t one = 1;
-
     if (shm->late.bell < 0)
         return;
     atomic_store(&shm->late.ending, true);
-    while (write(shm->late.bell, &one, sizeof one) < 0 && errno == EINTR)
-        ; /* a pipe that is full wakes the thread as well */
+    sy_shm_service_ring(shm->late.bell);
     pthread_join(shm->late.thread, NULL);
     close(shm->late.bell);
     shm->late.bell = -1;

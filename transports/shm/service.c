@@ -172,11 +172,9 @@ static void service_copied(struct shm_state *shm, struct batch *batch)
     }
 }
 
-/* Has another call look at the slots, where requests may have come since the last look. */
-static void service_ring_again(struct shm_state *shm)
+void sy_shm_service_ring(int bell)
 {
     const uint64_t one = 1;
-    int bell = shm->late.bell < 0 ? shm->doorbell : shm->late.bell;
 
     while (write(bell, &one, sizeof one) < 0 && errno == EINTR)
         ;
@@ -200,8 +198,8 @@ int sy_shm_service_progress(struct shm_state *shm)
             served += service_ready(shm, &batch);
         service_copied(shm, &batch);
     } while (batch.ended != batch.begun);
-    if (batch.begun >= BATCH)
-        service_ring_again(shm);
+    if (batch.begun >= BATCH) /* requests may have come since the last look at the slots */
+        sy_shm_service_ring(shm->late.bell < 0 ? shm->doorbell : shm->late.bell);
     if (served)
         sy_count_shared(&shm->served, (uint64_t)served);
     return served;
@@ -255,12 +253,9 @@ static struct slot *service_take(struct shm_state *shm, struct shm_mailbox *box,
 /* Hands a filled slot over. */
 static void service_ask(struct shm_state *shm, struct shm_peer *peer, struct slot *slot)
 {
-    const uint64_t one = 1;
-
     sy_count_shared(&shm->asked, 1);
     atomic_store_explicit(&slot->state, READY, memory_order_release);
-    while (write(peer->doorbell, &one, sizeof one) < 0 && errno == EINTR)
-        ;
+    sy_shm_service_ring(peer->doorbell);
 }
 
 /* Waits for the answer, an errno value. */

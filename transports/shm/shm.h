@@ -131,6 +131,7 @@ size_t sy_shm_mailbox_size(void);
 int sy_shm_service_open(struct shm_state *shm, int bell, struct sy_error *err);
 void sy_shm_service_close(struct shm_state *shm);
 int sy_shm_service_progress(struct shm_state *shm);
+void sy_shm_service_ring(int bell); /* one that is full has rung already */
 int sy_shm_service_put(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t);
 int sy_shm_service_get(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t);
 int sy_shm_service_strided(struct shm_state *shm, struct shm_peer *peer, const struct sy_strided *s,
