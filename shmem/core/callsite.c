@@ -45,19 +45,9 @@ static const char *callsite_as_written(const char *name)
     return strncmp(name, "sh", 2) && strncmp(name, "start_pes", 9) ? NULL : name;
 }
 
-/* The routine that has the address, or NULL. */
-static const char *callsite_name(const void *address, bool in_program)
-{
-    Dl_info info;
-
-    if (in_program)
-        return callsite_as_written(sy_symbol_own(address, callsite_is_routine));
-    return dladdr(address, &info) ? callsite_as_written(info.dli_sname) : NULL;
-}
-
-/* The routine of this library that has the address. The dynamic linker looks at all names of the
- * library, which are thousands, so each thread keeps the last answers; a handler of a signal on the
- * thread finds a whole entry or none. */
+/* What dladdr says of an address of this library. It looks at all names of the library, which are
+ * thousands, so each thread keeps the last answers; a handler of a signal on the thread finds a
+ * whole entry or none. */
 static const char *callsite_own_name(const void *address)
 {
     static _Thread_local struct {
@@ -65,16 +55,29 @@ static const char *callsite_own_name(const void *address)
         const char *name;
     } known[16];
     unsigned slot = (uintptr_t)address / 16 % 16;
+    Dl_info info;
 
     if (known[slot].address == address)
         return known[slot].name;
-    const char *name = callsite_name(address, false);
+    const char *name = dladdr(address, &info) ? info.dli_sname : NULL;
     known[slot].address = NULL;
     atomic_signal_fence(memory_order_seq_cst);
     known[slot].name = name;
     atomic_signal_fence(memory_order_seq_cst);
     known[slot].address = address;
     return name;
+}
+
+/* The routine that has the address, or NULL. */
+static const char *callsite_name(const void *address, bool in_program)
+{
+    Dl_info info;
+
+    if (in_program)
+        return callsite_as_written(sy_symbol_own(address, callsite_is_routine));
+    if (sy_symbol_file(address) == sy_symbol_file(&sy_world))
+        return callsite_as_written(callsite_own_name(address));
+    return dladdr(address, &info) ? callsite_as_written(info.dli_sname) : NULL;
 }
 
 /* The address that a slot of the global offset table holds. displacement: where the instruction has
@@ -118,9 +121,7 @@ static const char *callsite_called(const void *end, bool in_program)
 {
     const void *target = callsite_target(end);
 
-    if (!target || in_program || sy_symbol_file(target) != sy_symbol_file(&sy_world))
-        return target ? callsite_name(target, in_program) : NULL;
-    return callsite_own_name(target);
+    return target ? callsite_name(target, in_program) : NULL;
 }
 
 /* From the program's frames inwards: where a routine is called, or is. */
@@ -151,7 +152,7 @@ static void callsite_look(struct stack *stack)
         if (sy_symbol_file((char *)stack->frame[i] - 1) == own)
             stack->outermost = i;
     if (stack->outermost >= 0)
-        stack->name = callsite_own_name((char *)stack->frame[stack->outermost] - 1);
+        stack->name = callsite_name((char *)stack->frame[stack->outermost] - 1, false);
     if (!stack->name && stack->outermost >= 0 && stack->outermost + 1 < stack->count)
         stack->name = callsite_called(stack->frame[stack->outermost + 1], false);
 }
