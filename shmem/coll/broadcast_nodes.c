@@ -72,8 +72,9 @@ static struct place broadcast_nodes_make_place(const struct sy_group *group, int
 
 /* ---- small ---- */
 
-/* Copies of more still cost less than word of who has entered, as long as there is room for several.
- * But a line of its own takes longer for it, and the root's carries all data once for each child. */
+/* Copies of more still cost less than word of who has entered, as long as there is room for
+ * several. But a line of its own takes longer for it, and the root's carries all data once for each
+ * child. */
 static size_t broadcast_nodes_most_small(const struct place *p)
 {
     bool few = p->count == 2 || sy_tree_fits(sy_group_nodes(p->group));

@@ -380,7 +380,8 @@ char *sy_hostlist_read(struct sy_hostlist *list, const char *path)
     int number = 0, before = list->count;
 
     if (!in)
-        return sy_memory_text("cannot read the file of hosts '%s': %s", path, sy_text_file_why(errno));
+        return sy_memory_text("cannot read the file of hosts '%s': %s", path,
+                              sy_text_file_why(errno));
     while (!fault && getline(&line, &room, in) >= 0) {
         char *why;
 
