@@ -27,6 +27,7 @@ dist_examples_DATA = \
 	examples/ring.c \
 	examples/heat.c \
 	examples/mpi_ranks.c \
+	examples/mpi_poisson.c \
 	examples/wordcount.c \
 	examples/random_access.c \
 	examples/histogram.c \
