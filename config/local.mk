@@ -1,6 +1,9 @@
-# Compiler wrappers (one template; in the build tree and installed), the pkg-config file, and scripts.
+# Compiler wrappers (one template; in the build tree and installed), files for pkg-config and CMake, and scripts.
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = config/openshmem.pc
+cmakedir = $(libdir)/cmake/OpenSHMEM
+nodist_cmake_DATA = config/OpenSHMEMConfig.cmake
+dist_cmake_DATA = config/OpenSHMEMConfigVersion.cmake
 
 EXTRA_DIST += config/oshcc.in config/quickstart.sh config/check.sh config/install-packages.sh config/packages.sh \
 	config/coverage.sh config/summary.sh
