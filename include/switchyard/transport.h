@@ -212,7 +212,7 @@ struct sy_transport {
 
     /* Makes a region of this PE known. Writes what others need to reach it into `key`: at most
      * `room` (SY_REGION_KEY) bytes, not zeros alone. Returns their number, 0 if none are needed, or
-     * -errno; -EOPNOTSUPP refuses this kind of memory. */
+     * -errno, and err says why; -EOPNOTSUPP refuses this kind of memory. */
     int (*region_attach)(void *self, unsigned index, const struct sy_region *region, void *key,
                          size_t room, struct sy_error *err);
 
