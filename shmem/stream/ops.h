@@ -90,16 +90,6 @@ enum sy_stream_together {
     SY_STREAM_SCAN
 };
 
-/* count: elements; size: bytes of one; strides in elements. */
-struct sy_stream_data {
-    void *dest;
-    const void *source;
-    size_t count, size;
-    ptrdiff_t dst, sst;
-    int root;
-    sy_kernel *kernel;
-    bool inclusive;
-};
 int sy_stream_together(struct sy_stream *stream, const char *routine, shmem_team_t team,
                        enum sy_stream_together what, struct sy_stream_data data);
 

@@ -37,8 +37,7 @@ enum { BATCH = 256 };
 #define POLLING_CROWDED_NS UINT64_C(10000)
 
 /* The longest sleep: below what a note of a wait lasts (core/wait/stall.c). */
-#define LONGEST_SLEEP_NS  UINT64_C(50000000)
-#define SHORTEST_SLEEP_NS UINT64_C(20000)
+#define LONGEST_SLEEP_NS UINT64_C(50000000)
 
 /* What ends the next sleep. IN_VAIN: time alone, after a telling that brought nothing. */
 enum proxy_end { TIME, TELLING, IN_VAIN };
@@ -214,8 +213,8 @@ static uint64_t proxy_sleep_length(uint64_t waited, bool told)
 
     if (!told)
         length = sy_pause_rare(&proxy.pause, waited, sy_wait_crowded());
-    if (length < SHORTEST_SLEEP_NS)
-        return SHORTEST_SLEEP_NS;
+    if (length < SY_PAUSE_RARE_SHORTEST_NS)
+        return SY_PAUSE_RARE_SHORTEST_NS;
     return length < LONGEST_SLEEP_NS ? length : LONGEST_SLEEP_NS;
 }
 

@@ -53,6 +53,17 @@ struct sy_stream_kind {
     bool joins;  /* it may begin while earlier transfers of the stream are under way */
 };
 
+/* What a collective routine is about. count: elements; size: bytes of one; strides in elements. */
+struct sy_stream_data {
+    void *dest;
+    const void *source;
+    size_t count, size;
+    ptrdiff_t dst, sst;
+    int root;
+    void (*kernel)(void *, const void *, const void *, size_t); /* sy_kernel */
+    bool inclusive;
+};
+
 /* An operation. Who adds it fills in `to` and what its kind needs. */
 struct sy_stream_op {
     struct sy_stream_op *next;   /* in the stream's queue */
@@ -94,15 +105,7 @@ struct sy_stream_op {
             unsigned orders;  /* for which the comparison is true: wait.c */
             signed char type; /* bytes; negative: of a signed type */
         } wait;
-        struct {
-            void *dest;
-            const void *source;
-            size_t length, size;
-            ptrdiff_t dst, sst;
-            void (*kernel)(void *, const void *, const void *, size_t);
-            int root;
-            bool inclusive;
-        } together;
+        struct sy_stream_data together;
         struct {
             void (*fn)(void *);
             void *arg;

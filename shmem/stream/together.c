@@ -25,7 +25,7 @@ static void together_alltoall(struct sy_stream_op *op)
     struct sy_group group = sy_group_of_team(op->team);
 
     sy_alltoall(&group, op->to.together.dest, op->to.together.source,
-                op->to.together.length * op->to.together.size);
+                op->to.together.count * op->to.together.size);
 }
 
 static void together_alltoalls(struct sy_stream_op *op)
@@ -34,7 +34,7 @@ static void together_alltoalls(struct sy_stream_op *op)
     ptrdiff_t size = (ptrdiff_t)op->to.together.size;
 
     sy_alltoalls(&group, op->to.together.dest, op->to.together.source, op->to.together.dst * size,
-                 op->to.together.sst * size, op->to.together.size, op->to.together.length);
+                 op->to.together.sst * size, op->to.together.size, op->to.together.count);
 }
 
 static void together_broadcast(struct sy_stream_op *op)
@@ -42,7 +42,7 @@ static void together_broadcast(struct sy_stream_op *op)
     struct sy_group group = sy_group_of_team(op->team);
 
     sy_broadcast(&group, op->to.together.dest, op->to.together.source,
-                 op->to.together.length * op->to.together.size, op->to.together.root);
+                 op->to.together.count * op->to.together.size, op->to.together.root);
 }
 
 static void together_collect(struct sy_stream_op *op)
@@ -50,7 +50,7 @@ static void together_collect(struct sy_stream_op *op)
     struct sy_group group = sy_group_of_team(op->team);
 
     sy_collect(&group, op->to.together.dest, op->to.together.source,
-               op->to.together.length * op->to.together.size);
+               op->to.together.count * op->to.together.size);
 }
 
 static void together_fcollect(struct sy_stream_op *op)
@@ -58,7 +58,7 @@ static void together_fcollect(struct sy_stream_op *op)
     struct sy_group group = sy_group_of_team(op->team);
 
     sy_fcollect(&group, op->to.together.dest, op->to.together.source,
-                op->to.together.length * op->to.together.size);
+                op->to.together.count * op->to.together.size);
 }
 
 static struct sy_operation together_operation(const struct sy_stream_op *op)
@@ -71,7 +71,7 @@ static void together_reduce(struct sy_stream_op *op)
     struct sy_group group = sy_group_of_team(op->team);
 
     sy_reduce(&group, together_operation(op), op->to.together.dest, op->to.together.source,
-              op->to.together.length);
+              op->to.together.count);
 }
 
 static void together_scan(struct sy_stream_op *op)
@@ -79,7 +79,7 @@ static void together_scan(struct sy_stream_op *op)
     struct sy_group group = sy_group_of_team(op->team);
 
     sy_scan(&group, together_operation(op), op->to.together.dest, op->to.together.source,
-            op->to.together.length, op->to.together.inclusive);
+            op->to.together.count, op->to.together.inclusive);
 }
 
 static void together_call(struct sy_stream_op *op)
@@ -108,15 +108,7 @@ int sy_stream_together(struct sy_stream *stream, const char *routine, shmem_team
 
     if (op && of) {
         op->team = of;
-        op->to.together.dest = data.dest;
-        op->to.together.source = data.source;
-        op->to.together.length = data.count;
-        op->to.together.size = data.size;
-        op->to.together.dst = data.dst;
-        op->to.together.sst = data.sst;
-        op->to.together.root = data.root;
-        op->to.together.kernel = data.kernel;
-        op->to.together.inclusive = data.inclusive;
+        op->to.together = data;
         sy_stream_add(op);
         return 0;
     }

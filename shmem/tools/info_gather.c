@@ -61,26 +61,43 @@ static void info_gather_find_option(const char *owner, const struct sy_option *r
     search->found |= !strcmp(row->name, search->name);
 }
 
+/* The rows that no table has yet, or NULL without memory. */
+static struct sy_option *info_gather_new_rows(struct info *info, const struct sy_option *rows)
+{
+    size_t count = 0, kept = 0;
+
+    while (rows[count].name)
+        count++;
+    struct sy_option *new_rows = calloc(count + 1, sizeof *new_rows);
+    for (size_t i = 0; new_rows && i < count; i++) {
+        struct search search = {rows[i].name, false};
+        sy_options_visit(info->options, info_gather_find_option, &search);
+        if (!search.found)
+            new_rows[kept++] = rows[i];
+    }
+    return new_rows;
+}
+
 /* Adds the options of a plugin, and of its instances that SHMEM_TRANSPORTS names. Those of a
  * bootstrap that a transport of the same name has too are there already. */
 static void info_gather_add_options(struct info *info, const char *plugin,
-                                    const struct sy_option *rows, void *settings)
+                                    const struct sy_option *all, void *settings)
 {
+    struct sy_option *rows = info_gather_new_rows(info, all);
     const char *at = sy_config.transports;
-    struct search search = {rows->name, false};
     struct sy_error err = {""};
     size_t length = strlen(plugin);
     char name[64];
 
-    sy_options_visit(info->options, info_gather_find_option, &search);
-    if (search.found)
-        return;
-    int rc = sy_options_add(info->options, plugin, rows, settings, &err);
-    for (; *at && !rc; at += strcspn(at, ","), at += *at == ',') {
+    int rc = rows ? 0 : sy_fail(&err, ENOMEM, "no memory for the options of %s", plugin);
+    if (rows && rows->name)
+        rc = sy_options_add(info->options, plugin, rows, settings, &err);
+    for (; rows && rows->name && *at && !rc; at += strcspn(at, ","), at += *at == ',') {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ",?"), at);
         if (!strncmp(name, plugin, length) && name[length] == '@')
             rc = sy_options_add(info->options, name, rows, settings, &err);
     }
+    free(rows);
     if (rc && !*info->problem.text)
         info->problem = err;
 }
@@ -236,11 +253,7 @@ const char *info_type_text(const struct sy_option *row, char *buffer, size_t roo
     } else if (row->type == SY_OPTION_INT) {
         snprintf(buffer, room, "integer from %ld to %ld", row->min, row->max);
     } else if (row->type == SY_OPTION_CHOICE) {
-        snprintf(buffer, room, "one of ");
-        for (const char *at = row->choices; *at; at++) {
-            size_t used = strlen(buffer);
-            snprintf(buffer + used, room - used, *at == '|' ? ", " : "%c", *at);
-        }
+        return sy_option_allowed(row, buffer, room);
     } else {
         return info_type_name(row->type);
     }

@@ -62,6 +62,9 @@ void sy_options_visit(struct sy_options *set, sy_option_visitor *visit, void *ar
 bool sy_options_job(const struct sy_options *set, unsigned index, const char **name,
                     uint32_t *hash);
 
+/* What is allowed for a row, in words; in `buffer` where they differ from row to row. */
+const char *sy_option_allowed(const struct sy_option *row, char *buffer, size_t room);
+
 /* "symmetric.size" -> "SHMEM_SYMMETRIC_SIZE"; returns buffer. */
 const char *sy_option_env_name(const char *name, char *buffer, size_t room);
 

@@ -62,9 +62,6 @@ const char *sy_options_keep(struct sy_options *set, const char *fmt, ...)
 /* Stores the value that `text` stands for, and its hash. -EINVAL: the text is not valid. */
 int sy_option_assign(struct sy_option_entry *entry, const char *text, void *settings);
 
-/* What is allowed for a row, in words; in `buffer` where they differ from row to row. */
-const char *sy_option_allowed(const struct sy_option *row, char *buffer, size_t room);
-
 /* The environment's value for a row, and the variable it was found in (which lives as long as the
  * set); or NULL and NULL. */
 const char *sy_options_getenv(struct sy_options *set, const struct sy_option_entry *entry,

@@ -59,8 +59,7 @@ static inline FILE *sy_text_file_open(const char *path)
 /* Why sy_text_file_open has failed. */
 static inline const char *sy_text_file_why(int code)
 {
-    return code == ETIMEDOUT ? "it is a pipe, and within 10 seconds nobody has written to it"
-                             : strerror(code);
+    return code == ETIMEDOUT ? "it is a pipe, and nobody has written to it" : strerror(code);
 }
 
 #endif

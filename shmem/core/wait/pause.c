@@ -10,10 +10,9 @@
 #define FOLLOWS_NS     UINT64_C(500000) /* between two sleeps of one wait */
 
 /* Of a thread that looks ever more rarely. */
-#define RARE_SHORTEST_NS UINT64_C(20000)
-#define RARE_CROWDED_NS  UINT64_C(1000000)
-#define RARE_AT_FIRST    16
-#define RARE_LATER       256
+#define RARE_CROWDED_NS UINT64_C(1000000)
+#define RARE_AT_FIRST   16
+#define RARE_LATER      256
 
 static uint64_t pause_processor_ns(void)
 {
@@ -58,5 +57,5 @@ uint64_t sy_pause_rare(const struct sy_pause *pause, uint64_t waited, bool crowd
         longest = share;
     if (length > longest)
         length = longest;
-    return length > RARE_SHORTEST_NS ? length : RARE_SHORTEST_NS;
+    return length > SY_PAUSE_RARE_SHORTEST_NS ? length : SY_PAUSE_RARE_SHORTEST_NS;
 }

@@ -23,6 +23,8 @@ void sy_pause_end(struct sy_pause *pause);
 /* The length of the next sleep, in nanoseconds. */
 uint64_t sy_pause_length(const struct sy_pause *pause);
 
+#define SY_PAUSE_RARE_SHORTEST_NS UINT64_C(20000)
+
 /* The same of a thread that has waited for so long, and looks the more rarely the longer it does.
  * crowded: PEs outnumber processors, where a sleep takes longer than its cost tells. */
 uint64_t sy_pause_rare(const struct sy_pause *pause, uint64_t waited, bool crowded);

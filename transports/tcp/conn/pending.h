@@ -110,7 +110,7 @@ struct tcp_net {
     struct tcp_counters *counters; /* the user's */
 };
 
-/* Whose word counts, for greeting.h. */
+/* Whose word counts, for handshake.h. */
 struct tcp_self sy_tcp_self(struct tcp_net *net);
 
 /* A deadline is set: returns it. */
