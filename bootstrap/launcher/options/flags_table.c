@@ -282,6 +282,28 @@ static int flags_table_take_display(struct sy_parser *parser)
     return -1;
 }
 
+/* A pattern for lines or names of files. Other launchers know more letters than these three. */
+static int flags_table_take_pattern(struct sy_parser *parser, const char **pattern,
+                                    const char *value)
+{
+    for (const char *at = value; (at = strchr(at, '%')); at += 2)
+        if (!at[1] || !strchr("rh%", at[1]))
+            return flags_table_needs(
+                parser, "a text in which %r is the PE, %h its host and %% a percent sign");
+    *pattern = value;
+    return -1;
+}
+
+static int flags_table_take_prefix(struct sy_parser *parser)
+{
+    return flags_table_take_pattern(parser, &parser->flags->label_pattern, parser->value);
+}
+
+static int flags_table_take_error(struct sy_parser *parser)
+{
+    return flags_table_take_pattern(parser, &parser->flags->err_file, parser->value);
+}
+
 /* A word of prterun's --output, where that is not a name of files. */
 static bool flags_table_take_output_word(struct sy_flags *flags, const char *word)
 {
@@ -307,10 +329,9 @@ static int flags_table_take_output(struct sy_parser *parser)
         bool known = flags_table_take_output_word(flags, word);
 
         free(word);
-        if (!known) {
-            flags->out_file = strncmp(value, "file=", 5) == 0 ? value + 5 : value;
-            return -1;
-        }
+        if (!known)
+            return flags_table_take_pattern(parser, &flags->out_file,
+                                            strncmp(value, "file=", 5) == 0 ? value + 5 : value);
         value = value[length] ? value + length + 1 : NULL;
     }
     return -1;
@@ -456,12 +477,13 @@ const struct sy_flag sy_flag_rows[] = {
     HEADING("Input and output"),
     SWITCH("l label tag-output prepend-rank", label, "-l, --label",
            "begin each line of output with its PE: \"[3] \""),
-    TEXT("prepend-pattern", label_pattern, "PATTERN", "--prepend-pattern PATTERN",
+    WORD("prepend-pattern", flags_table_take_prefix, "PATTERN", "--prepend-pattern PATTERN",
          "begin it with this: %r is the PE, %h its host, %% a percent sign"),
     SWITCH("timestamp timestamp-output", timestamp, "--timestamp", "and before that with the time"),
     WORD("o output output-filename outfile-pattern", flags_table_take_output, "PATTERN", "-o, --output PATTERN",
          "write output to files: %r, %h and %% as above"),
-    TEXT("e error errfile-pattern", err_file, "PATTERN", "-e, --error PATTERN", "the same for the error output"),
+    WORD("e error errfile-pattern", flags_table_take_error, "PATTERN", "-e, --error PATTERN",
+         "the same for the error output"),
     SWITCH("merge-stderr merge-stderr-to-stdout", merge_stderr, "--merge-stderr",
            "the error output of PEs goes where their output goes"),
     SWITCH("all-messages", all_messages, "--all-messages",
