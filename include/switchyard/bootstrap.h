@@ -60,8 +60,9 @@ enum {
     SY_BLOCKED_FINALIZING = 1, /* in shmem_finalize, or in the exit handler that does the same */
     SY_BLOCKED_LONG = 2,       /* for twelve times SHMEM_DEADLOCK_TIMEOUT */
     SY_BLOCKED_INSIDE = 4,     /* for words that only the library writes, as in a barrier */
-    SY_BLOCKED_OUTSIDE = 8 /* it has a child process or a handler of signals, which might write to
-                           the program's variables, and so end waits for these */
+    SY_BLOCKED_OUTSIDE = 8, /* it has a child process or a handler of signals, which might write to
+                            the program's variables, and so end waits for these */
+    SY_BLOCKED_STREAM = 16  /* in shmem_finalize, which waits for a stream to have done its work */
 };
 
 struct sy_bootstrap {

@@ -38,7 +38,9 @@ static void setup_close_world(void)
     static const struct sy_call call = {.routine = "shmem_finalize"};
 
     sy_world.finalizing = true;
+    sy_world.streaming = true;
     sy_streams_close(NULL);
+    sy_world.streaming = false;
     sy_ctx_destroy_all(NULL);
     sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
     sy_agree(&sy_team_world, &call, true);

@@ -14,13 +14,14 @@ bool sy_deadlock_all_blocked(const struct sy_deadlock_pe *pes, int count)
         if (!pes[i].wait)
             return false;
         finalizing = finalizing || flags & SY_BLOCKED_FINALIZING;
-        waits = waits || !(flags & SY_BLOCKED_FINALIZING);
+        waits = waits || !(flags & SY_BLOCKED_FINALIZING) || flags & SY_BLOCKED_STREAM;
         outside = outside || flags & SY_BLOCKED_OUTSIDE;
         of_all &= flags;
     }
     if (outside && !(of_all & SY_BLOCKED_INSIDE))
         return false;
-    if (!waits) /* all that are left are in shmem_finalize, which ends unless one is missing */
+    if (!waits) /* all that are left are at the end of shmem_finalize, to which no PE is missing
+                   unless one has gone */
         return gone && finalizing;
     return gone || finalizing || of_all;
 }

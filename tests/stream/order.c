@@ -385,9 +385,9 @@ static int mistake(const char *what)
         shmemx_int_wait_until_on_stream(&word, 99, 1, stream);
     if (!strcmp(what, "rest"))
         rest(&word, stream);
-    if (!strcmp(what, "forever"))
+    if (!strcmp(what, "forever") || !strcmp(what, "alive waits"))
         shmemx_int_wait_until_on_stream(&word, SHMEM_CMP_EQ, 1, stream);
-    if (strcmp(what, "alive"))
+    if (strncmp(what, "alive", 5))
         shmemx_stream_destroy(stream);
     return 0;
 }

@@ -8,6 +8,7 @@
 #define LONG       SY_BLOCKED_LONG
 #define INSIDE     SY_BLOCKED_INSIDE
 #define OUTSIDE    SY_BLOCKED_OUTSIDE
+#define STREAM     SY_BLOCKED_STREAM
 
 START_TEST(one_leaves)
 {
@@ -66,6 +67,20 @@ START_TEST(all_leave)
 }
 END_TEST
 
+/* What a stream waits for has to come from another PE, and all are in shmem_finalize. */
+START_TEST(one_has_a_stream)
+{
+    struct sy_deadlock_pe pes[] = {{.wait = 5, .flags = FINALIZING},
+                                   {.wait = 6, .flags = FINALIZING | STREAM}};
+
+    ck_assert(sy_deadlock_all_blocked(pes, 2));
+    pes[0].flags |= STREAM;
+    ck_assert(sy_deadlock_all_blocked(pes, 2));
+    pes[1].flags |= OUTSIDE;
+    ck_assert(!sy_deadlock_all_blocked(pes, 2));
+}
+END_TEST
+
 START_TEST(one_has_gone)
 {
     struct sy_deadlock_pe pes[] = {{.gone = true}, {.wait = 6}};
@@ -102,6 +117,7 @@ int main(void)
     tcase_add_test(deadlock, all_inside);
     tcase_add_test(deadlock, one_is_open);
     tcase_add_test(deadlock, all_leave);
+    tcase_add_test(deadlock, one_has_a_stream);
     tcase_add_test(deadlock, one_has_gone);
     tcase_add_test(deadlock, answers);
     suite_add_tcase(suite, deadlock);

@@ -22,6 +22,7 @@ struct sy_world {
     int depth;               /* shmem_init calls not yet matched by shmem_finalize */
     int thread_level;        /* SHMEM_THREAD_ of the current initialisation */
     _Atomic bool finalizing; /* in the last shmem_finalize, or the exit handler */
+    _Atomic bool streaming;  /* and there it waits for streams to have done their work */
     bool exiting;            /* in the exit handler, which finalises where the program has not */
     bool ending;             /* the process leaves: no finalisation any more */
     pid_t process;           /* that called shmem_init; a forked child is no PE */

@@ -158,6 +158,8 @@ uint64_t sy_blocked_look(double limit, unsigned *flags, double *seconds)
         return 0;
     if (sy_world.finalizing)
         *flags |= SY_BLOCKED_FINALIZING;
+    if (sy_world.streaming)
+        *flags |= SY_BLOCKED_STREAM;
     if (*seconds >= LONG * limit)
         *flags |= SY_BLOCKED_LONG;
     if (inside)
