@@ -278,47 +278,95 @@ static uint64_t service_place(unsigned region, uint64_t offset)
     return sy_record(0, 0, SY_RECORD_TARGET_SELF, region, offset);
 }
 
-/* A chunk that is under way. */
+/* A chunk that is under way. A put is copied to its slot, then asked for; a get is asked for, then
+ * copied from it. */
 struct chunk {
+    enum { COPIED, ASKED, OVER } step;
     struct slot *slot;
     char *local;
     size_t length;
-    int device; /* the region of a device that `local` is in, or -1 */
+    struct sy_device_copying copying; /* ticket NULL: the copy is over */
 };
 
-/* Copies between this PE's side and the slot. 0 or an errno value. */
-static uint32_t service_copy(struct shm_state *shm, const struct chunk *chunk, bool in)
+/* A transfer that is under way. */
+struct moving {
+    struct shm_state *shm;
+    struct shm_peer *peer;
+    bool put;
+    int device;      /* the region of a device that this PE's side is in, or -1 */
+    uint32_t answer; /* an errno value: why it has failed */
+    struct chunk chunk[AHEAD];
+    unsigned begun, ended;
+};
+
+/* Copies between this PE's side and the slot, or has a device begin to. */
+static void service_copy(struct moving *m, struct chunk *chunk)
 {
+    struct shm_state *shm = m->shm;
     char *data = chunk->slot->data;
 
-    if (chunk->device >= 0) {
-        const char *base = shm->region[chunk->device].own.base;
-        return (uint32_t)-shm->host->device_copy(
-            (unsigned)chunk->device, in, (uint64_t)(chunk->local - base), data, chunk->length);
+    chunk->step = COPIED;
+    chunk->copying.ticket = NULL;
+    if (m->device < 0) {
+        memcpy(m->put ? data : chunk->local, m->put ? chunk->local : data, chunk->length);
+        return;
     }
-    memcpy(in ? chunk->local : data, in ? data : chunk->local, chunk->length);
-    return 0;
+    const char *base = shm->region[m->device].own.base;
+    sy_regions_ensure(&shm->regions);
+    uint64_t place = service_place((unsigned)m->device, (uint64_t)(chunk->local - base));
+    if (!sy_device_begin(&shm->regions, place, !m->put, data, chunk->length, &chunk->copying))
+        m->answer = EFAULT;
 }
 
-static void service_begin_chunk(struct shm_state *shm, struct shm_peer *peer,
-                                const struct chunk *chunk, uint64_t place, enum sy_record_op op)
+static void service_begin_chunk(struct moving *m, struct chunk *chunk)
 {
-    sy_request_write_long(chunk->slot->words, place, op, chunk->length);
-    if (op == SY_RECORD_PUT_LONG)
-        service_copy(shm, chunk, false);
-    service_ask(shm, peer, chunk->slot);
+    if (m->put) {
+        service_copy(m, chunk);
+    } else {
+        chunk->step = ASKED;
+        service_ask(m->shm, m->peer, chunk->slot);
+    }
 }
 
-static uint32_t service_end_chunk(struct shm_state *shm, const struct chunk *chunk,
-                                  enum sy_record_op op)
+/* Begins the chunk's next step if its step is over; whether it was. */
+static bool service_advance(struct moving *m, struct chunk *chunk)
 {
-    uint32_t answer = service_await(shm, chunk->slot);
+    struct shm_state *shm = m->shm;
 
-    if (op == SY_RECORD_GET_LONG && !answer)
-        answer = service_copy(shm, chunk, true);
-    service_give_back(chunk->slot);
-    sy_count_shared(&shm->moved, chunk->length);
-    return answer;
+    if (chunk->step == COPIED) {
+        if (chunk->copying.ticket && !shm->host->device_end(&chunk->copying, shm->host->crowded))
+            return false;
+        chunk->step = m->put && !m->answer ? ASKED : OVER;
+        if (chunk->step == ASKED)
+            service_ask(shm, m->peer, chunk->slot);
+    } else if (atomic_load_explicit(&chunk->slot->state, memory_order_acquire) == DONE) {
+        m->answer = m->answer ? m->answer : chunk->slot->answer;
+        chunk->step = OVER;
+        if (!m->put && !m->answer)
+            service_copy(m, chunk);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Takes the oldest chunk that can go on through its next steps, and ends what is over. Only one, so
+ * that another one is asked for before this PE copies again. */
+static bool service_advance_one(struct moving *m)
+{
+    bool any = false;
+
+    for (unsigned i = m->ended; i < m->begun && !any; i++) {
+        struct chunk *chunk = &m->chunk[i % AHEAD];
+        while (chunk->step != OVER && service_advance(m, chunk))
+            any = true;
+    }
+    for (; m->ended < m->begun && m->chunk[m->ended % AHEAD].step == OVER; m->ended++) {
+        struct chunk *chunk = &m->chunk[m->ended % AHEAD];
+        service_give_back(chunk->slot);
+        sy_count_shared(&m->shm->moved, chunk->length);
+    }
+    return any;
 }
 
 /* How a transfer is cut. Short ones have several chunks all the same, so that both sides copy at
@@ -341,27 +389,33 @@ static struct cut service_cut(size_t length)
 static int service_transfer(struct shm_state *shm, struct shm_peer *peer,
                             const struct sy_transfer *t, enum sy_record_op op)
 {
-    uint32_t answer = (t->offset + t->length) >> SY_RECORD_OFFSET_BITS ? EFBIG : 0;
-    int device = sy_shm_region_of_device(shm, t->local);
+    struct moving m = {.shm = shm,
+                       .peer = peer,
+                       .put = op == SY_RECORD_PUT_LONG,
+                       .device = sy_shm_region_of_device(shm, t->local),
+                       .answer = (t->offset + t->length) >> SY_RECORD_OFFSET_BITS ? EFBIG : 0};
     const struct cut cut = service_cut(t->length);
-    struct chunk chunk[AHEAD];
-    unsigned begun = 0, ended = 0;
+    struct patience patience = {0};
 
-    for (size_t done = 0; (done < t->length && !answer) || ended < begun;) {
-        bool more = done < t->length && !answer && begun - ended < cut.ahead;
-        struct slot *slot = more ? service_take(shm, peer->mailbox, begun == ended) : NULL;
-        if (!slot) {
-            uint32_t last = service_end_chunk(shm, &chunk[ended++ % AHEAD], op);
-            answer = answer ? answer : last;
-            continue;
+    for (size_t done = 0; (done < t->length && !m.answer) || m.ended < m.begun;) {
+        bool more = done < t->length && !m.answer && m.begun - m.ended < cut.ahead;
+        struct slot *slot = more ? service_take(shm, peer->mailbox, m.begun == m.ended) : NULL;
+        if (slot) {
+            struct chunk *next = &m.chunk[m.begun++ % AHEAD];
+            size_t most = cut.most - (t->offset + done) % 16, left = t->length - done;
+            *next = (struct chunk){.slot = slot, .local = (char *)t->local + done};
+            next->length = left < most ? left : most;
+            sy_request_write_long(slot->words, service_place(t->window, t->offset + done), op,
+                                  next->length);
+            service_begin_chunk(&m, next);
+            done += next->length;
         }
-        struct chunk *next = &chunk[begun++ % AHEAD];
-        size_t most = cut.most - (t->offset + done) % 16, left = t->length - done;
-        *next = (struct chunk){slot, (char *)t->local + done, left < most ? left : most, device};
-        service_begin_chunk(shm, peer, next, service_place(t->window, t->offset + done), op);
-        done += next->length;
+        if (service_advance_one(&m) || slot)
+            patience = (struct patience){0};
+        else
+            service_rest(shm, &patience);
     }
-    return -(int)answer;
+    return -(int)m.answer;
 }
 
 int sy_shm_service_put(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t)
