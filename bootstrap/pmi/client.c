@@ -1,5 +1,4 @@
 /* The conversation with a PMI server: see client.h. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,6 +14,7 @@
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/control/tree/tree.h"
 #include "util/clock.h"
+#include "util/mpi_says.h"
 #include "util/net/io.h"
 #include "util/net/lookup.h"
 
@@ -31,23 +31,15 @@ static int client_named_fd(const char *text)
     return !text || end == text || *end || fd < 0 || fd > 1 << 20 ? -1 : (int)fd;
 }
 
-static int client_mpi_says(const char *name)
-{
-    int (*function)(int *) = (int (*)(int *))dlsym(RTLD_DEFAULT, name);
-    int yes = 0;
-
-    return !function ? -1 : function(&yes) == 0 && yes;
-}
-
 enum sy_pmi_mpi sy_pmi_mpi(void)
 {
-    int initialized = client_mpi_says("MPI_Initialized");
+    int initialized = sy_mpi_says("MPI_Initialized");
 
-    if (client_mpi_says("shmem_mpi_in_session") > 0) /* the mpi transport's */
+    if (sy_mpi_says("shmem_mpi_in_session") > 0) /* the mpi transport's */
         return SY_PMI_MPI_ACTIVE;
     if (initialized < 0)
         return SY_PMI_MPI_ABSENT;
-    if (client_mpi_says("MPI_Finalized") > 0)
+    if (sy_mpi_says("MPI_Finalized") > 0)
         return SY_PMI_MPI_OVER;
     return initialized ? SY_PMI_MPI_ACTIVE : SY_PMI_MPI_LINKED;
 }

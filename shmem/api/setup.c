@@ -1,4 +1,5 @@
 /* Library set-up, exit and query (9.1), thread support (9.2). */
+#include <dlfcn.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -18,8 +19,26 @@
 #include "space/space.h"
 #include "stream/stream.h"
 #include "util/log.h"
+#include "util/mpi_says.h"
 
 /* ---- begin and end ---- */
+
+/* A program of MPI too may leave MPI to shmem_finalize, which ends both in libraries that are made
+ * over MPI (Open MPI's). Launchers take a process that has not called MPI_Finalize for a failure.
+ * It is called at exit, since the program may use MPI after shmem_finalize, and only where the
+ * program ends well: elsewhere it would wait for the others, and the launcher is to end them. */
+static void setup_finalize_mpi(int status, void *arg)
+{
+    int (*finalize)(void) = NULL;
+
+    (void)arg;
+    if (status || getpid() != sy_world.process || sy_mpi_says("MPI_Finalized") ||
+        sy_mpi_says("MPI_Is_thread_main") <= 0)
+        return;
+    *(void **)&finalize = dlsym(RTLD_DEFAULT, "MPI_Finalize");
+    if (finalize)
+        finalize();
+}
 
 /* The routine is known here. PEs that start by the hundred wait for each other for long, and each
  * would look for the name on its stack. */
@@ -51,6 +70,8 @@ static void setup_close_world(void)
     sy_spaces_close();
     sy_world_close();
     sy_world.finalizing = false;
+    if (sy_mpi_says("MPI_Initialized") > 0 && !sy_mpi_says("MPI_Finalized"))
+        on_exit(setup_finalize_mpi, NULL);
 }
 
 /* A thread is in shmem_finalize, or the exit handler finalises. */
