@@ -3,7 +3,6 @@
  * not go on before all have read. */
 #include "coll/broadcast.h"
 #include "coll/check.h"
-#include "coll/data.h"
 #include "coll/notify.h"
 #include "coll/staged.h"
 #include "core/callsite.h"
@@ -25,7 +24,7 @@ static void broadcast_through_scratch(const struct sy_group *group, void *dest, 
 
     if (group->members.me == root) {
         sy_notify_scratch_put(&notify, root, 0, source, length, FLAG_DATA, 1);
-        sy_data_copy(dest, source, length);
+        sy_broadcast_own(group, dest, source, length);
         return;
     }
     sy_notify_watch(&notify, root, FLAG_DATA, 1);
@@ -39,7 +38,7 @@ static void broadcast_from_source(const struct sy_group *group, void *dest, cons
     if (group->members.me != root)
         sy_group_pull(group, root, dest, source, length);
     else
-        sy_data_copy(dest, source, length);
+        sy_broadcast_own(group, dest, source, length);
     sy_group_sync(group);
 }
 
@@ -59,7 +58,7 @@ static void broadcast_along_tree(const struct sy_group *group, void *dest, const
     for (long child = first; child < last; child++)
         sy_group_notify(group, (int)((child + root) % size), TAG_READY);
     if (!me)
-        sy_data_copy(dest, source, length);
+        sy_broadcast_own(group, dest, source, length);
     sy_group_sync(group);
 }
 
@@ -74,8 +73,6 @@ void sy_broadcast(const struct sy_group *group, void *dest, const void *source, 
     SY_COLL_CHECK(group, .routine = SY_COLL_BROADCAST, .dest = dest, .source = source,
                   .dest_length = writes ? length : 0, .source_length = is_root ? length : 0,
                   .size = length, .root = root);
-    if (!writes) /* a copy to where the data are is none */
-        dest = (void *)(uintptr_t)source;
     if (!length)
         sy_group_sync(group);
     else if (sy_coll_is_staged(dest, source))

@@ -6,7 +6,6 @@
  * waits for later ones. Large data go straight into dest in chunks, along two trees (twins.h), once
  * the receiver has reported that it has entered. */
 #include "coll/broadcast.h"
-#include "coll/data.h"
 #include "coll/notify.h"
 #include "coll/spread.h"
 #include "coll/tree.h"
@@ -96,7 +95,10 @@ static void broadcast_nodes_through_scratch(const struct place *p, void *dest, c
     for (int i = 0; me == here && (distance = broadcast_nodes_child(p, i)); i++)
         sy_notify_scratch_put(&notify, broadcast_nodes_speaker(p, p->node + distance), 0, scratch,
                               length, FLAG_DATA, 1);
-    sy_data_copy(dest, me == p->root ? source : scratch, length);
+    if (me == p->root)
+        sy_broadcast_own(p->group, dest, source, length);
+    else
+        memcpy(dest, scratch, length);
 }
 
 /* ---- large ---- */
@@ -203,7 +205,7 @@ static void broadcast_nodes_feed(const struct place *p, const struct halves *h, 
     for (uint64_t step = 1; step <= steps; step++)
         for (int twin = 0; twin < SY_TWINS; twin++)
             stays |= broadcast_nodes_send_on(p, h, twin, step, step, dest, source);
-    sy_data_copy(dest, source, h->begin[SY_TWINS]);
+    sy_broadcast_own(p->group, dest, source, h->begin[SY_TWINS]);
     if (stays)
         sy_notify_sent();
 }

@@ -12,7 +12,7 @@ void sy_staged_broadcast(const struct sy_group *group, void *dest, const void *s
                          size_t length, int root)
 {
     sy_group_sync(group);
-    if (group->members.me != root || dest != source)
+    if (group->members.me != root || (!group->psync && dest != source))
         sy_group_pull(group, root, dest, source, length);
     sy_group_sync(group);
 }

@@ -356,6 +356,51 @@ static void check_set(const struct set *set)
     }
 }
 
+/* Each word has a value of its own round and root, in dest of all but the root, and in no other
+ * array. */
+static void check_large_words(const uint64_t *to, const uint64_t *from, size_t count, uint64_t own,
+                              uint64_t came)
+{
+    int right = 1, kept = 1;
+
+    for (size_t i = 0; i < count; i++) {
+        right &= to[i] == came + i;
+        kept &= from[i] == own + i;
+    }
+    CHECK(right);
+    CHECK(kept);
+}
+
+/* Broadcasts of sizes that go in other ways than a few elements; each PE of the set is the root
+ * once. */
+static void check_large_broadcasts(const struct set *set)
+{
+    static const size_t counts[] = {1500, 3000, 5000, 9000, 40000};
+    enum { MOST = 40000 };
+    uint64_t *to = shmem_malloc(MOST * 8), *from = shmem_malloc(MOST * 8);
+
+    check_case = "large broadcasts";
+    for (size_t k = 0; to && from && k < sizeof counts / sizeof counts[0]; k++)
+        for (int root = 0; root < set->size; root++) {
+            uint64_t own = (k * MOST_PES + (uint64_t)set->me + 1) << 32;
+            uint64_t came = (k * MOST_PES + (uint64_t)root + 1) << 32;
+            for (size_t i = 0; i < counts[k]; i++) {
+                to[i] = i;
+                from[i] = own + i;
+            }
+            shmem_barrier_all();
+            if (set->me < 0)
+                continue;
+            shmem_broadcast64(to, from, counts[k], root, set->start, set->log_stride, set->size,
+                              static_psync[root % PSYNCS]);
+            check_large_words(to, from, counts[k], own, set->me == root ? 0 : came);
+        }
+    CHECK(to && from);
+    shmem_barrier_all();
+    shmem_free(from);
+    shmem_free(to);
+}
+
 /* Two sets at the same time, the even and the odd PEs, and then the whole. */
 static void check_disjoint_sets(int me, int npes)
 {
@@ -434,8 +479,10 @@ int main(void)
         for (int j = 0; j < set.size; j++)
             if (world_number(&set, j) == me)
                 set.me = j;
-        if (set.size > 0)
+        if (set.size > 0) {
             check_set(&set);
+            check_large_broadcasts(&set);
+        }
     }
     check_disjoint_sets(me, npes);
     check_late_work_arrays(me, npes);
