@@ -69,8 +69,13 @@ enum {
 
     /* Copies a long transfer to or from the other PE's device in pieces of 128 KiB or more. Without
      * it the core moves long transfers by way of the other PE's host memory. */
-    SY_SERVES = 8
+    SY_SERVES = 8,
+
+    /* A blocking put_signal() of up to SY_KEPT_BYTES does not wait until they have arrived: what
+     * may have to be sent again is copied while it travels. */
+    SY_KEEPS = 16
 };
+#define SY_KEPT_BYTES ((size_t)64 << 10)
 
 /* `flags` of data calls, or-ed. */
 enum {

@@ -86,19 +86,19 @@ static void broadcast_nodes_through_scratch(const struct place *p, void *dest, c
 {
     struct sy_notify notify = sy_notify_open(p->group, length, 1);
     int me = p->group->members.me, here = broadcast_nodes_speaker(p, p->node), distance;
-    const char *scratch = sy_notify_scratch(&notify, here);
+    const char *from = me == p->root ? source : sy_notify_scratch(&notify, here);
 
-    if (me == p->root)
-        sy_notify_scratch_put(&notify, me, 0, source, length, FLAG_DATA, 1);
-    else
+    if (me != p->root)
         sy_notify_watch(&notify, here, FLAG_DATA, 1);
+    else if (sy_group_locals(p->group) > 1) /* for the others on its node */
+        sy_notify_scratch_put(&notify, me, 0, source, length, FLAG_DATA, 1);
     for (int i = 0; me == here && (distance = broadcast_nodes_child(p, i)); i++)
-        sy_notify_scratch_put(&notify, broadcast_nodes_speaker(p, p->node + distance), 0, scratch,
+        sy_notify_scratch_put(&notify, broadcast_nodes_speaker(p, p->node + distance), 0, from,
                               length, FLAG_DATA, 1);
     if (me == p->root)
         sy_broadcast_own(p->group, dest, source, length);
     else
-        memcpy(dest, scratch, length);
+        memcpy(dest, from, length);
 }
 
 /* ---- large ---- */

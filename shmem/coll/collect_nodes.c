@@ -10,6 +10,7 @@
 #include "coll/notify.h"
 #include "coll/spread.h"
 #include "coll/tree.h"
+#include "core/memory/control.h"
 
 #define RADIX 4
 
@@ -207,6 +208,13 @@ static void collect_nodes_pull_own(const struct parts *p, char *dest, const void
     }
 }
 
+/* Bytes that go up a tree through scratch space, of which there is then room for two such collects:
+ * one ends when all have left the one before. */
+static size_t collect_nodes_most_staged(const struct parts *p)
+{
+    return sy_control_scratch_size(p->group->team->slot) / 2;
+}
+
 /* Collects large parts, `total` bytes in all. The leader alone sends and receives: each part
  * crosses a node's line once, together with those beside it. The first synchronisation says that
  * all sources of the node are ready, the last that all have been read. entered: whether this is
@@ -215,8 +223,9 @@ static void collect_nodes_spread_parts(const struct parts *p, size_t total, bool
                                        char *dest, const void *source)
 {
     uint64_t steps = sy_spread_steps((size_t)p->group->members.size, total);
-    struct sy_notify notify = sy_notify_open(p->group, 0, steps);
-    bool alone = sy_group_locals(p->group) == 1;
+    bool tree = sy_tree_fits(p->nodes), alone = sy_group_locals(p->group) == 1;
+    bool staged = tree && !entered && total <= collect_nodes_most_staged(p);
+    struct sy_notify notify = sy_notify_open(p->group, staged ? total : 0, steps);
     const struct sy_spread spread = {.notify = &notify,
                                      .dest = dest,
                                      .piece = collect_nodes_piece,
@@ -224,7 +233,8 @@ static void collect_nodes_spread_parts(const struct parts *p, size_t total, bool
                                      .source = alone ? source : NULL,
                                      .total = total,
                                      .guarded = !entered,
-                                     .along_tree = sy_tree_fits(p->nodes)};
+                                     .along_tree = tree,
+                                     .staged = staged};
 
     if (!sy_group_local(p->group))
         sy_spread_enter(&spread);

@@ -113,11 +113,21 @@ void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, 
         atomic_store_explicit(notify_word_of(there, notify, flag), value, memory_order_release);
 }
 
+/* Whether word is awaited that data have arrived. Between two nodes the sender of more has nothing
+ * else to do, and a copy made while they travel is done before that word comes. With more receivers
+ * each would wait for the copy that is made for the one before. */
+static bool notify_stays(const struct sy_notify *notify, int pe, size_t length)
+{
+    bool two = sy_group_nodes(notify->group)->count == 2;
+
+    return length > SHORT && !(two && length <= SY_KEPT_BYTES && sy_control_keeps(pe));
+}
+
 bool sy_notify_dest_start(const struct sy_notify *notify, int member, void *dest,
                           const void *source, size_t length, unsigned flag, uint64_t step)
 {
     int pe = sy_members_pe(&notify->group->members, member);
-    bool stays = length > SHORT;
+    bool stays = notify_stays(notify, pe, length);
 
     if (length && !notify_control(notify, member)) {
         struct sy_target at = sy_rma_target("collective routine", dest, length, pe);

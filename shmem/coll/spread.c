@@ -8,7 +8,8 @@
  * Along a tree (tree.h) a node that is let sends up what it has from below and its own blocks, and
  * is then sent all others: no byte twice, in 2 (nodes - 1) messages where chunks are large enough.
  * What came up says that its sender takes part, so the way down waits for nobody. A leaf waits for
- * its parent alone, and each parent lets all children before it waits: nobody waits for ever.
+ * its parent alone, and each parent lets all children before it waits: nobody waits for ever. Where
+ * what comes up fits into scratch space it lands there, at its place in dest, and nobody is let.
  *
  * Chunks are sent from where they are and may not be changed before they have left: the blocks
  * never are, as every PE gets the same. A dest is written when its owner has said that it takes
@@ -163,6 +164,29 @@ static void spread_await(const struct sy_spread *s, struct walk walk, unsigned f
         sy_notify_await(s->notify, flag, steps);
 }
 
+/* Sends chunks up a tree, into scratch space. */
+static void spread_stage(const struct sy_spread *s, struct walk walk, int node, unsigned flag)
+{
+    size_t at, bytes;
+    uint64_t step = 0;
+
+    while ((bytes = spread_next(&walk, &at)))
+        sy_notify_scratch_put(s->notify, spread_member(s, node), at, s->dest + at, bytes, flag,
+                              ++step);
+}
+
+/* Copies chunks that have come into the scratch space of a member on this node into dest. */
+static void spread_unstage(const struct sy_spread *s, int here, struct walk walk, unsigned flag)
+{
+    size_t at, bytes;
+    uint64_t step = 0;
+
+    while ((bytes = spread_next(&walk, &at))) {
+        sy_notify_watch(s->notify, here, flag, ++step);
+        memcpy(s->dest + at, sy_notify_scratch(s->notify, here) + at, bytes);
+    }
+}
+
 /* Another member's: reads from the one that takes part what comes there, as it comes. */
 static void spread_follow(const struct sy_spread *s, int here, struct walk walk, unsigned flag)
 {
@@ -260,11 +284,17 @@ static bool spread_along_tree(const struct sy_spread *s)
 
     spread_copy_own(s);
     for (; (child = sy_tree_child(&tree, children)) >= 0; children++)
-        spread_await(s, spread_up(s, child), children);
+        if (s->staged)
+            spread_unstage(s, s->notify->group->members.me, spread_up(s, child), children);
+        else
+            spread_await(s, spread_up(s, child), children);
     if (tree.parent >= 0) {
-        if (s->guarded)
+        if (s->guarded && !s->staged)
             sy_notify_await(s->notify, FLAG_LET, 1);
-        stays |= spread_send(s, spread_up(s, mine), tree.parent, tree.place, false);
+        if (s->staged)
+            spread_stage(s, spread_up(s, mine), tree.parent, tree.place);
+        else
+            stays |= spread_send(s, spread_up(s, mine), tree.parent, tree.place, false);
         spread_await(s, spread_down(s, mine), FLAG_DOWN);
     }
     while (children--) {
@@ -280,7 +310,10 @@ static void spread_follow_tree(const struct sy_spread *s, int here)
     struct sy_tree tree = spread_tree(s, mine);
 
     for (unsigned place = 0; (child = sy_tree_child(&tree, place)) >= 0; place++)
-        spread_follow(s, here, spread_up(s, child), place);
+        if (s->staged)
+            spread_unstage(s, here, spread_up(s, child), place);
+        else
+            spread_follow(s, here, spread_up(s, child), place);
     spread_follow(s, here, spread_down(s, mine), FLAG_DOWN);
 }
 
@@ -343,9 +376,9 @@ void sy_spread_enter(const struct sy_spread *s)
 {
     if (s->guarded && spread_is_ring(s))
         spread_enter_ring(s);
-    else if (s->guarded && s->along_tree)
+    else if (s->guarded && s->along_tree && !s->staged)
         spread_enter_tree(s);
-    else if (s->guarded)
+    else if (s->guarded && !s->along_tree)
         spread_enter_rounds(s);
 }
 

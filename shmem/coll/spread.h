@@ -27,6 +27,7 @@ struct sy_spread {
     size_t total;       /* bytes of all blocks */
     bool guarded;       /* others' dests may be in use until they begin */
     bool along_tree;    /* the fewest messages; no block is empty, or it is not guarded */
+    bool staged;        /* along a tree: the scratch space has room for all blocks */
 };
 
 /* Bytes for each node from which data go from neighbour to neighbour, in broadcasts too. There are

@@ -177,7 +177,8 @@ static int calls_put_signal_copied(struct sy_engine *engine, struct sy_engine_ct
     return 0;
 }
 
-/* Bytes of a long payload that leaves at once; its signal leaves with it. */
+/* Bytes of a long payload that leaves at once; its signal leaves with it. Of a blocking one up to
+ * SY_KEPT_BYTES, where the transport keeps them (SY_KEEPS). */
 #define TOGETHER (256u << 10)
 
 int sy_engine_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
@@ -185,11 +186,14 @@ int sy_engine_put_signal(void *self, struct sy_transport_ctx *ctx, const struct 
 {
     struct sy_engine *engine = self;
     unsigned prompt = flags & SY_PROMPT;
+    bool keeps = flags & SY_BLOCKING && t->length <= SY_KEPT_BYTES && engine->ops->keep_large;
     uint64_t since = 0;
     int rc;
 
     if (t->length && !calls_is_long(engine, t->length, flags))
         return calls_put_signal_copied(engine, (struct sy_engine_ctx *)ctx, t, signal);
+    if (keeps)
+        flags &= ~SY_BLOCKING;
     if (t->length && t->length <= TOGETHER && !(flags & SY_BLOCKING))
         prompt = SY_PROMPT;
     rc = sy_engine_put(self, ctx, t, prompt ? flags | SY_ENGINE_FOLLOWED : flags);
@@ -199,5 +203,7 @@ int sy_engine_put_signal(void *self, struct sy_transport_ctx *ctx, const struct 
     while ((rc = sy_engine_amo(self, ctx, signal, prompt)) == -EAGAIN)
         if (engine->ops->poll(engine, NULL) <= 0)
             engine->host->rest(&since);
+    if (keeps && t->length)
+        engine->ops->keep_large(engine, (struct sy_engine_ctx *)ctx, t);
     return rc;
 }

@@ -105,6 +105,11 @@ struct sy_engine_ops {
 
     /* ---- optional ---- */
 
+    /* Ends a put by put_large that was not blocking, and whose source may be changed now: returns
+     * when all of it has been sent and what is not confirmed has been copied. */
+    void (*keep_large)(struct sy_engine *engine, struct sy_engine_ctx *ctx,
+                       const struct sy_transfer *t);
+
     /* Orders what large transfers have put beside the stream. */
     void (*fence)(struct sy_engine *engine);
 

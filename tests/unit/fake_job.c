@@ -415,6 +415,12 @@ void sy_control_raise(int pe, void *mine, uint64_t value)
     fake_word_message(&sy_ctx_control, pe, SY_WINDOW_CONTROL, sy_control_offset(mine), RAISE, value);
 }
 
+/* Of some: both ways are taken. */
+bool sy_control_keeps(int pe)
+{
+    return pe % 2 == 0;
+}
+
 void sy_control_get(int pe, void *dest, const void *mine, size_t length)
 {
     uint64_t offset = sy_control_offset(mine);

@@ -54,3 +54,10 @@ void sy_control_put(int pe, unsigned window, uint64_t offset, const void *source
 
     sy_issue_put_signal(what, &sy_ctx_control, &t, &amo, flags);
 }
+
+bool sy_control_keeps(int pe)
+{
+    const struct sy_route_transport *route = sy_route_to(pe);
+
+    return route && route->table->capabilities & SY_KEEPS;
+}

@@ -234,6 +234,37 @@ static void large_release_source(struct tcp_peer *peer, const struct sy_transfer
             return;
 }
 
+/* Nothing is asked: the copy is made while the data travel, and word that they have arrived would
+ * be a message of its own. */
+static void large_keep(struct tcp_peer *peer, const struct sy_transfer *t, uint64_t tail)
+{
+    uint64_t since = 0;
+
+    while (sy_tx_applied(&peer->requests.tx) < tail &&
+           (!is_handed(peer, tail) || large_keep_source(peer, t, tail))) {
+        sy_tx_ask(&peer->requests.tx, tail); /* there may be no memory for a copy */
+        sy_engine_pass_time(&peer->requests, &since);
+    }
+}
+
+void sy_tcp_keep_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
+                       const struct sy_transfer *t)
+{
+    struct sy_engine_peer *requests = sy_engine_begin(engine, ctx, t->pe); /* known since the put */
+    struct tcp_peer *first = sy_tcp_peer_of(requests), *peer[1 + TCP_STREAMS_MAX] = {first};
+    uint64_t tail[1 + TCP_STREAMS_MAX];
+    int count = 1;
+
+    for (int i = 0; i < TCP_STREAMS_MAX; i++)
+        if (first->stripe[i])
+            peer[count++] = first->stripe[i];
+    for (int i = 0; i < count; i++)
+        tail[i] = sy_tx_tail(&peer[i]->requests.tx);
+    sy_engine_end(requests);
+    for (int i = 0; i < count; i++)
+        large_keep(peer[i], t, tail[i]);
+}
+
 int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                      const struct sy_transfer *t, unsigned flags)
 {

@@ -10,6 +10,8 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                      const struct sy_transfer *t, unsigned flags);
 int sy_tcp_get_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                      const struct sy_transfer *t, unsigned flags);
+void sy_tcp_keep_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
+                       const struct sy_transfer *t);
 
 /* Orders the parts of large puts that went over further streams before what follows on stream 0. */
 void sy_tcp_large_fence(struct sy_engine *engine);

@@ -62,6 +62,7 @@ const struct sy_engine_ops sy_tcp_requests_ops = {
     .longest_get = TCP_PART,
     .put_large = sy_tcp_put_large,
     .get_large = sy_tcp_get_large,
+    .keep_large = sy_tcp_keep_large,
     .fence = sy_tcp_large_fence,
     .raise = sy_tcp_hint_raise,
     .attend = requests_attend,
