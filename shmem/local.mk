@@ -12,7 +12,6 @@ util_sources = \
 	shmem/util/list.h \
 	shmem/util/log.c shmem/util/log.h \
 	shmem/util/memfd.h \
-	shmem/util/mpi_says.h \
 	shmem/util/net/interfaces.c shmem/util/net/interfaces.h \
 	shmem/util/net/machine.c shmem/util/net/machine.h \
 	shmem/util/nameless.c shmem/util/nameless.h \
@@ -21,6 +20,7 @@ util_sources = \
 	shmem/util/pages.c shmem/util/pages.h \
 	shmem/util/parse.c shmem/util/parse.h \
 	shmem/util/plugin.c shmem/util/plugin.h \
+	shmem/util/says.h \
 	shmem/util/secure.h \
 	shmem/util/symbol.c shmem/util/symbol.h \
 	shmem/util/text_file.h

@@ -14,9 +14,9 @@
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/control/tree/tree.h"
 #include "util/clock.h"
-#include "util/mpi_says.h"
 #include "util/net/io.h"
 #include "util/net/lookup.h"
+#include "util/says.h"
 
 static const double PARTING = 1; /* seconds for a farewell */
 
@@ -33,13 +33,13 @@ static int client_named_fd(const char *text)
 
 enum sy_pmi_mpi sy_pmi_mpi(void)
 {
-    int initialized = sy_mpi_says("MPI_Initialized");
+    int initialized = sy_says("MPI_Initialized");
 
-    if (sy_mpi_says("shmem_mpi_in_session") > 0) /* the mpi transport's */
+    if (sy_says("shmem_mpi_in_session") > 0) /* the mpi transport's */
         return SY_PMI_MPI_ACTIVE;
     if (initialized < 0)
         return SY_PMI_MPI_ABSENT;
-    if (sy_mpi_says("MPI_Finalized") > 0)
+    if (sy_says("MPI_Finalized") > 0)
         return SY_PMI_MPI_OVER;
     return initialized ? SY_PMI_MPI_ACTIVE : SY_PMI_MPI_LINKED;
 }

@@ -19,7 +19,7 @@
 #include "space/space.h"
 #include "stream/stream.h"
 #include "util/log.h"
-#include "util/mpi_says.h"
+#include "util/says.h"
 
 /* ---- begin and end ---- */
 
@@ -27,13 +27,13 @@
  * over MPI (Open MPI's). Launchers take a process that has not called MPI_Finalize for a failure.
  * It is called at exit, since the program may use MPI after shmem_finalize, and only where the
  * program ends well: elsewhere it would wait for the others, and the launcher is to end them. */
-static void setup_finalize_mpi(int status, void *arg)
+static void setup_finalize_other(int status, void *arg)
 {
     int (*finalize)(void) = NULL;
 
     (void)arg;
-    if (status || getpid() != sy_world.process || sy_mpi_says("MPI_Finalized") ||
-        sy_mpi_says("MPI_Is_thread_main") <= 0)
+    if (status || getpid() != sy_world.process || sy_says("MPI_Finalized") ||
+        sy_says("MPI_Is_thread_main") <= 0)
         return;
     *(void **)&finalize = dlsym(RTLD_DEFAULT, "MPI_Finalize");
     if (finalize)
@@ -70,8 +70,8 @@ static void setup_close_world(void)
     sy_spaces_close();
     sy_world_close();
     sy_world.finalizing = false;
-    if (sy_mpi_says("MPI_Initialized") > 0 && !sy_mpi_says("MPI_Finalized"))
-        on_exit(setup_finalize_mpi, NULL);
+    if (sy_says("MPI_Initialized") > 0 && !sy_says("MPI_Finalized"))
+        on_exit(setup_finalize_other, NULL);
 }
 
 /* A thread is in shmem_finalize, or the exit handler finalises. */

@@ -13,10 +13,8 @@
 
 #include "coll/group.h"
 
-/* Bytes that a collective may take without having to synchronise more often than not; and at most.
- */
+/* Bytes that a collective may take without having to synchronise more often than not. */
 #define SY_NOTIFY_SMALL ((size_t)SY_NOTIFY_SCRATCH / 2)
-#define SY_NOTIFY_MOST  ((size_t)SY_NOTIFY_SCRATCH)
 
 struct sy_notify {
     const struct sy_group *group;
