@@ -10,7 +10,8 @@
  *
  * Puts, atomic operations that fetch nothing, and signals are started in their order, and are
  * ordered at the target by shmemx_fence_on_stream alone, like those of a context. Every other
- * operation, and the end of the stream, waits until all before it is complete. */
+ * operation, and the end of the stream, waits until all before it is complete, and is itself
+ * complete before what comes after it begins. */
 #ifndef SY_API
 #include "../shmemx.h"
 #else

@@ -89,7 +89,7 @@ static bool proxy_settled(struct sy_stream *stream)
         return false;
     if (stream->under_way)
         atomic_thread_fence(memory_order_seq_cst);
-    stream->under_way = false;
+    stream->under_way = stream->fetches = false;
     return true;
 }
 
@@ -123,7 +123,7 @@ static enum sy_step proxy_step(struct sy_stream *stream)
     if (!stream->current)
         stream->current = proxy_take(stream);
     struct sy_stream_op *op = stream->current;
-    if (!(op && op->kind->joins) && !proxy_settled(stream))
+    if (!(op && op->kind->joins && !stream->fetches) && !proxy_settled(stream))
         return SY_STEP_AGAIN;
     if (!op)
         return SY_STEP_PARKED;
@@ -133,6 +133,7 @@ static enum sy_step proxy_step(struct sy_stream *stream)
     enum sy_step step = op->kind->step(op);
     if (step == SY_STEP_DONE) {
         stream->under_way |= op->kind->issues;
+        stream->fetches |= op->kind->issues && !op->kind->joins;
         stream->issued++;
         stream->current = NULL;
         free(op);

@@ -50,7 +50,7 @@ struct sy_stream_kind {
     enum sy_step (*step)(struct sy_stream_op *op); /* called by the proxy; NULL: work() is there */
     void (*work)(struct sy_stream_op *op);         /* called by a worker; may block */
     bool issues; /* it may leave transfers under way on the stream's context */
-    bool joins;  /* it may begin while earlier transfers of the stream are under way */
+    bool joins;  /* it may begin while earlier transfers that join are under way */
 };
 
 /* What a collective routine is about. count: elements; size: bytes of one; strides in elements. */
@@ -136,6 +136,7 @@ struct sy_stream {
     struct sy_stream_op *mine, *current; /* taken from `first`; the one that has begun */
     uint64_t issued;                     /* operations that are done but for their transfers */
     bool under_way;                      /* such transfers */
+    bool fetches;                        /* and one of them brings data to this PE */
     bool handed;                         /* a worker has been handed an operation */
     uint64_t since;                      /* nanoseconds; 0: it does not wait */
     const char *routine;                 /* of the latest operation that has begun */

@@ -88,7 +88,8 @@ static enum sy_step transfer_pe_quiet(struct sy_stream_op *op)
 }
 
 /* What writes to this PE's memory, and what reads another's, begins when all before it is complete:
- * it may want what that has brought. */
+ * it may want what that has brought. What comes behind it begins when it is complete: it may send
+ * what that has brought, or write where that reads. */
 static const struct sy_stream_kind put = {.step = transfer_put, .issues = true, .joins = true},
                                    p = {.step = transfer_p, .issues = true, .joins = true},
                                    iput = {.step = transfer_iput, .issues = true, .joins = true},

@@ -69,6 +69,39 @@ static void events(void)
     shmemx_stream_destroy(first);
 }
 
+/* ---- gets, and what comes behind them ---- */
+
+/* A put sends what a get before it has brought, and what a get reads is not what a put behind it
+ * writes. */
+static void behind_gets(void)
+{
+    enum { WORDS = 100000 };
+    static long far[WORDS], copy[WORDS], near[WORDS], mark[WORDS];
+    shmemx_stream_t stream = make(0);
+    int wrong = 0;
+
+    check_case = "behind gets";
+    for (int turn = 0; turn < TURNS / 5; turn++) {
+        for (int i = 0; i < WORDS; i++) {
+            far[i] = me * 1000 + i + turn;
+            mark[i] = -1;
+        }
+        shmem_barrier_all();
+        shmemx_long_get_on_stream(near, far, WORDS, next, stream);
+        shmemx_long_put_on_stream(copy, near, WORDS, next, stream);
+        shmemx_long_get_on_stream(near, far, WORDS, next, stream);
+        shmemx_long_put_on_stream(far, mark, WORDS, next, stream);
+        CHECK(!shmemx_stream_synchronize(stream));
+        shmem_barrier_all();
+        for (int i = 0; i < WORDS; i++) {
+            wrong += near[i] != next * 1000 + i + turn;
+            wrong += copy[i] != me * 1000 + i + turn || far[i] != -1;
+        }
+    }
+    CHECK(!wrong);
+    shmemx_stream_destroy(stream);
+}
+
 /* ---- functions of the program ---- */
 
 static shmemx_stream_t calls_on;
@@ -405,6 +438,7 @@ int main(int argc, char **argv)
         status = mistake(argv[1]);
     } else {
         events();
+        behind_gets();
         calls();
         orders();
         many();
