@@ -80,6 +80,32 @@ static void transfers(long *a, long *b, long count)
     free(host);
 }
 
+/* Gets from the device and from a variable that are under way at once, of lengths that differ. */
+static void gets_beside(long *a)
+{
+    enum { MOST = 40000, TIMES = 6 };
+    static long variable[MOST], host[MOST], got[2][TIMES][MOST];
+    long wrong = 0;
+
+    fill(variable, MOST, me);
+    fill(host, MOST, me + 100);
+    shmem_long_put(a, host, MOST, me);
+    shmem_barrier_all();
+    for (int i = 0; i < TIMES; i++) {
+        shmem_long_get_nbi(got[0][i], a, (size_t)(MOST - 5000 * i), right);
+        shmem_long_get_nbi(got[1][i], variable, (size_t)(MOST - 6000 * i), right);
+    }
+    shmem_quiet();
+    for (int i = 0; i < TIMES; i++) {
+        for (long k = 0; k < MOST - 5000 * i; k++)
+            wrong += got[0][i][k] != (right + 100) * 1000003L + k;
+        for (long k = 0; k < MOST - 6000 * i; k++)
+            wrong += got[1][i][k] != right * 1000003L + k;
+    }
+    CHECK(!wrong);
+    shmem_barrier_all();
+}
+
 /* What goes to and fro with a stride of this PE's device, of the other one's, or of both; up and
  * down, close together and far apart. */
 static void strides(long *a, long *b)
@@ -319,6 +345,7 @@ int main(int argc, char **argv)
         transfers(a, b, 1);
         transfers(a, b, 777);
         transfers(a + 1, b + 3, MANY - 3);
+        gets_beside(a);
         elements(a, b, signal);
         strides(a, b);
         if (caps & SHMEMX_SPACE_CAP_ATOMICS)

@@ -19,15 +19,15 @@ static const char *apply_long(struct tcp_peer *peer, const char *at, size_t leng
     const char *from = NULL, *why = NULL;
     char *copy = NULL;
 
-    if (!sy_tcp_queue_has_segment(queue))
-        return "it asks for more long replies at a time than agreed";
     if (sy_record_op(header) == SY_RECORD_GET_LONG)
         from = sy_regions_find(regions, header, sy_record_offset(header), length);
     if (!from && sy_record_op(header) == SY_RECORD_GET_LONG &&
         sy_tcp_device_read(peer, header, length, &why))
         return NULL;
-    if (!from && !why && peer->readings)
+    if (!why && peer->readings)
         why = sy_tcp_device_reply(peer);
+    if (!why && !sy_tcp_queue_has_segment(queue))
+        why = "it asks for more long replies at a time than agreed";
     if (!from && !why) {
         from = copy = sy_tcp_queue_copy(queue, sy_record_padded(length));
         why = copy ? sy_apply(regions, at, NULL, copy) : "there is no memory for a long reply";
