@@ -1,6 +1,7 @@
-/* A storm of collective routines (9.10): mixed kinds, sizes and roots, on teams that overlap, one
- * right after the other, with random delays. What every PE contributes follows from a seed, so each
- * PE can work out what it must get. Sources are overwritten as soon as a call returns.
+/* A storm of collective routines (9.10): mixed kinds, sizes and roots, on teams and active sets
+ * that overlap, one right after the other, with random delays. What every PE contributes follows
+ * from a seed, so each PE can work out what it must get. Sources are overwritten as soon as a call
+ * returns.
  *
  * dest is the same array in all operations. Nothing protects it but that this library writes no
  * member's dest before that member has entered.
@@ -20,9 +21,10 @@ enum {
     LARGE = 40000, /* bytes of some */
     HUGE = 600000, /* bytes of few, in all parts together */
     MOST_STRIDE = 3,
-    BEYOND = 64, /* bytes after the result, which must stay as they are */
+    BEYOND = 128, /* bytes after the result, which must stay as they are */
     UNTOUCHED = 0xa5,
     SPOILT = 0x5a,
+    WORK = 4, /* work arrays of an active set, which take turns */
 };
 
 enum kind {
@@ -45,6 +47,7 @@ static const char *const names[KINDS] = {"team_sync", "broadcast", "collect",   
                                          "alltoall",  "alltoalls", "sum_long",    "sum_double",
                                          "max_int",   "xor_uchar", "inscan_long", "exscan_short"};
 
+/* Bytes of an element on a team. On an active set none is smaller than a word of 4. */
 static const size_t element[KINDS] = {1,
                                       1,
                                       1,
@@ -61,17 +64,23 @@ static const size_t element[KINDS] = {1,
 struct group {
     shmem_team_t team;
     int start, stride, size, me;
+    int active, log_stride; /* an active set, without a team */
+    long *psync[WORK], *synced;
+    void *pwrk[WORK];
+    unsigned turn;
 };
 
 struct operation {
     enum kind kind;
-    const struct group *group;
+    struct group *group;
     uint64_t key; /* of the data */
+    size_t size;  /* bytes of an element */
     size_t count; /* elements of a part */
+    size_t shift; /* bytes of the arrays before the data */
     int root, dst, sst, in_place;
 };
 
-static struct group groups[8];
+static struct group groups[16];
 static int group_count, me, npes;
 static unsigned char *dest, *source, *expected, *part;
 static size_t area;
@@ -121,12 +130,22 @@ static struct operation make_operation(uint64_t seed, uint64_t number)
                            .sst = 1 + (int)(noise(key, 4) % MOST_STRIDE),
                            .in_place = noise(key, 5) % 2 == 0};
     uint64_t chance = noise(key, 7) % 512;
-    size_t most = chance == 0 ? HUGE : chance < 64 ? LARGE : SMALL, bytes = noise(key, 6) % most;
+    size_t most, bytes;
+    int grows; /* the result does, with the number of PEs */
 
-    if (chance == 0 && op.kind != BROADCAST && op.kind < SUM_LONG)
+    op.size = element[op.kind];
+    if (op.group->active) {
+        op.kind = (enum kind)(op.kind % XOR_UCHAR);
+        op.size = op.kind < SUM_LONG ? sizeof(int) : element[op.kind];
+    }
+    grows = op.kind > BROADCAST && op.kind < SUM_LONG;
+    most = chance < (grows ? 4 : 32) ? HUGE : chance < 64 ? LARGE : SMALL;
+    bytes = noise(key, 6) % most;
+    if (most == HUGE && grows)
         bytes /= (size_t)op.group->size * MOST_STRIDE;
+    op.shift = noise(key, 10) % 16 * op.size;
     op.root = (int)(noise(key, 8) % (uint64_t)op.group->size);
-    op.count = noise(key, 9) % 10 ? bytes / element[op.kind] : 1;
+    op.count = noise(key, 9) % 10 ? bytes / op.size : 1;
     if (op.kind == ALLTOALL || op.kind == ALLTOALLS)
         op.count /= (size_t)op.group->size;
     return op;
@@ -135,14 +154,56 @@ static struct operation make_operation(uint64_t seed, uint64_t number)
 /* Bytes of this PE's source. */
 static size_t source_bytes(const struct operation *op)
 {
-    size_t bytes = count_of(op, op->group->me) * element[op->kind];
+    size_t bytes = count_of(op, op->group->me) * op->size;
 
     if (op->kind == ALLTOALL || op->kind == ALLTOALLS)
         bytes *= (size_t)op->group->size;
     return op->kind == ALLTOALLS ? bytes * (size_t)op->sst : bytes;
 }
 
-static int call(const struct operation *op, void *to, const void *from)
+/* The work arrays take turns; before the first one's next, all members have left its last call. */
+static void call_on_set(const struct operation *op, void *to, const void *from)
+{
+    struct group *g = op->group;
+    unsigned turn = g->turn++ % WORK;
+    long *psync = g->psync[turn];
+    void *pwrk = g->pwrk[turn];
+
+    if (turn == 0)
+        shmem_sync(g->start, g->log_stride, g->size, g->synced);
+#define SET g->start, g->log_stride, g->size
+    switch (op->kind) {
+    case SYNC:
+        shmem_sync(SET, psync);
+        return;
+    case BROADCAST:
+        shmem_broadcast32(to, from, op->count, op->root, SET, psync);
+        return;
+    case COLLECT:
+        shmem_collect32(to, from, count_of(op, g->me), SET, psync);
+        return;
+    case FCOLLECT:
+        shmem_fcollect32(to, from, op->count, SET, psync);
+        return;
+    case ALLTOALL:
+        shmem_alltoall32(to, from, op->count, SET, psync);
+        return;
+    case ALLTOALLS:
+        shmem_alltoalls32(to, from, op->dst, op->sst, op->count, SET, psync);
+        return;
+    case SUM_LONG:
+        shmem_long_sum_to_all(to, from, (int)op->count, SET, pwrk, psync);
+        return;
+    case SUM_DOUBLE:
+        shmem_double_sum_to_all(to, from, (int)op->count, SET, pwrk, psync);
+        return;
+    default:
+        shmem_int_max_to_all(to, from, (int)op->count, SET, pwrk, psync);
+    }
+#undef SET
+}
+
+static int call_on_team(const struct operation *op, void *to, const void *from)
 {
     shmem_team_t team = op->group->team;
 
@@ -174,6 +235,14 @@ static int call(const struct operation *op, void *to, const void *from)
     }
 }
 
+static int call(const struct operation *op, void *to, const void *from)
+{
+    if (!op->group->active)
+        return call_on_team(op, to, from);
+    call_on_set(op, to, from);
+    return 0;
+}
+
 /* ---- the serial model ---- */
 
 static size_t model_joined(const struct operation *op, unsigned char *to)
@@ -181,15 +250,16 @@ static size_t model_joined(const struct operation *op, unsigned char *to)
     size_t at = 0;
 
     for (int i = 0; i < op->group->size; i++) {
-        fill(to + at, op, i, count_of(op, i));
-        at += count_of(op, i);
+        size_t bytes = count_of(op, i) * op->size;
+        fill(to + at, op, i, bytes);
+        at += bytes;
     }
     return at;
 }
 
 static size_t model_exchanged(const struct operation *op, unsigned char *to)
 {
-    size_t size = element[op->kind], count = op->count, from = (size_t)op->group->me * count;
+    size_t size = op->size, count = op->count, from = (size_t)op->group->me * count;
     size_t dst = op->kind == ALLTOALLS ? (size_t)op->dst : 1;
     size_t sst = op->kind == ALLTOALLS ? (size_t)op->sst : 1;
 
@@ -233,7 +303,7 @@ static void combine(enum kind kind, void *to, const void *from, size_t count)
 
 static size_t model_combined(const struct operation *op, unsigned char *to)
 {
-    size_t bytes = op->count * element[op->kind];
+    size_t bytes = op->count * op->size;
     int end = op->kind == INSCAN_LONG    ? op->group->me + 1
               : op->kind == EXSCAN_SHORT ? op->group->me
                                          : op->group->size;
@@ -255,8 +325,9 @@ static size_t model(const struct operation *op, unsigned char *to)
     case SYNC:
         return 0;
     case BROADCAST:
-        fill(to, op, op->root, op->count);
-        return op->count;
+        if (!op->group->active || op->group->me != op->root)
+            fill(to, op, op->root, op->count * op->size);
+        return op->count * op->size;
     case COLLECT:
     case FCOLLECT:
         return model_joined(op, to);
@@ -285,22 +356,23 @@ static void run(const struct operation *op, uint64_t number)
 {
     static char text[128];
     int in_place = op->in_place && op->kind >= SUM_LONG;
-    unsigned char *from = in_place ? dest : source;
+    unsigned char *to = dest + op->shift, *from = in_place ? to : source + op->shift;
     size_t bytes = source_bytes(op), length;
 
-    snprintf(text, sizeof text, "operation %lu: %s of %zu from %d on team %d (%d of %d)",
-             (unsigned long)number, names[op->kind], op->count, op->root, (int)(op->group - groups),
-             op->group->me, op->group->size);
+    snprintf(text, sizeof text, "operation %lu: %s of %zu from %d on %s %d (%d of %d)",
+             (unsigned long)number, names[op->kind], op->count, op->root,
+             op->group->active ? "active set" : "team", (int)(op->group - groups), op->group->me,
+             op->group->size);
     check_case = text;
     memset(expected, UNTOUCHED, area);
-    length = model(op, expected) + BEYOND;
+    length = op->shift + model(op, expected + op->shift) + BEYOND;
     CHECK(length <= area);
     memset(dest, UNTOUCHED, length);
     fill(from, op, op->group->me, bytes);
     delay(op->key);
-    CHECK(call(op, dest, from) == 0);
+    CHECK(call(op, to, from) == 0);
     if (!in_place)
-        memset(source, SPOILT, bytes);
+        memset(from, SPOILT, bytes);
     CHECK(memcmp(dest, expected, length) == 0);
     memset(dest, SPOILT, length);
 }
@@ -318,6 +390,35 @@ static void add_group(int start, int stride, int size)
     CHECK((group->team != SHMEM_TEAM_INVALID) == (group->me >= 0));
 }
 
+static long *work_array(size_t bytes)
+{
+    long *words = shmem_malloc(bytes);
+
+    if (!words)
+        shmem_global_exit(2);
+    for (size_t i = 0; i < SHMEM_SYNC_SIZE; i++)
+        words[i] = SHMEM_SYNC_VALUE;
+    return words;
+}
+
+static void add_active_set(int start, int log_stride, int size)
+{
+    struct group *group = &groups[group_count++];
+    size_t sync = SHMEM_SYNC_SIZE * sizeof(long);
+    size_t least = (SHMEM_REDUCE_MIN_WRKDATA_SIZE + SHMEM_SYNC_SIZE) * sizeof(double);
+
+    *group = (struct group){.start = start, .log_stride = log_stride, .size = size, .me = -1};
+    group->active = 1;
+    for (int i = 0; i < size; i++)
+        if (start + (i << log_stride) == me)
+            group->me = i;
+    group->synced = work_array(sync);
+    for (int i = 0; i < WORK; i++) {
+        group->psync[i] = work_array(sync);
+        group->pwrk[i] = work_array(HUGE / 2 + least);
+    }
+}
+
 static void make_groups(void)
 {
     groups[group_count++] = (struct group){
@@ -329,7 +430,11 @@ static void make_groups(void)
     if (npes > 1) {
         add_group(1, 1, npes - 1);
         add_group(0, npes - 1, 2);
+        add_active_set(1, 0, npes - 1);
     }
+    add_active_set(0, 0, npes);
+    add_active_set(0, 1, (npes + 1) / 2);
+    shmem_barrier_all(); /* all work arrays are set */
 }
 
 int main(int argc, char **argv)
@@ -341,7 +446,7 @@ int main(int argc, char **argv)
     shmem_init();
     me = shmem_my_pe();
     npes = shmem_n_pes();
-    area = HUGE + (size_t)LARGE * (size_t)npes + (size_t)LARGE * MOST_STRIDE + BEYOND;
+    area = HUGE + (size_t)LARGE * (size_t)npes + (size_t)LARGE * MOST_STRIDE + 2 * BEYOND;
     dest = shmem_malloc(area);
     source = shmem_malloc(area);
     expected = malloc(area);
@@ -356,7 +461,8 @@ int main(int argc, char **argv)
     }
     check_case = "";
     for (int i = 1; i < group_count; i++)
-        shmem_team_destroy(groups[i].team);
+        if (!groups[i].active)
+            shmem_team_destroy(groups[i].team);
     status = check_end("collectives_storm");
     free(expected);
     free(part);
