@@ -184,17 +184,11 @@ static void info_gather_check_names(struct info *info)
 }
 
 /* Checks SHMEM_ROUTES, one option whose value is in a language of its own. */
-static void info_gather_check_rules(const char *owner, const struct sy_option *row, const char *env,
-                                    const char *value, const char *origin, void *arg)
+static void info_gather_check_rules(struct info *info)
 {
-    struct info *info = arg;
-    struct sy_error why = {""};
-
-    (void)owner, (void)env;
-    if (strcmp(row->name, "routes") != 0 || *info->problem.text)
-        return;
-    if (sy_route_rules_open(value, &why))
-        sy_fail(&info->problem, EINVAL, "%.100s: %.360s", origin, why.text);
+    if (!*info->problem.text)
+        sy_route_rules_open(sy_config.routes, sy_options_file(info->options, "routes"),
+                            &info->problem);
     sy_route_rules_close();
 }
 
@@ -207,7 +201,7 @@ void info_gather(struct info *info)
     info_gather_add_plugins(info);
     if (info->options) {
         info_gather_check_names(info);
-        sy_options_visit(info->options, info_gather_check_rules, info);
+        info_gather_check_rules(info);
     }
 }
 

@@ -124,10 +124,15 @@ static int option_bad_value(const struct sy_option_entry *entry, const char *own
 static int option_check_kind(const struct sy_option_entry *entry, const struct sy_file_value *value,
                              struct sy_error *err)
 {
-    static const char *const kinds[] = {
-        "null", "a boolean", "a number", "a string", "an array, not a single value", "an array"};
+    static const char *const kinds[] = {"null",
+                                        "a boolean",
+                                        "a number",
+                                        "a string",
+                                        "an array, not a single value",
+                                        "an object, not a value",
+                                        "an array"};
     enum sy_option_type type = entry->row.type;
-    bool wrong = value->kind == SY_FILE_OTHER;
+    bool wrong = value->kind == SY_FILE_OTHER || value->kind == SY_FILE_EMPTY;
     char buffer[160];
 
     if (entry->row.flags & SY_OPTION_EARLY)
@@ -185,6 +190,7 @@ static struct source option_find_source(struct sy_options *set, struct sy_option
     if (!file || file->kind == SY_FILE_NULL)
         file = general ? general : file;
     entry->origin = "default";
+    entry->from_file = false;
     if (text) {
         from.text = sy_options_keep(set, "%s", text);
         entry->origin = sy_option_is_flag(from.variable)
@@ -193,6 +199,7 @@ static struct source option_find_source(struct sy_options *set, struct sy_option
     } else if (file && file->kind != SY_FILE_NULL) {
         from.file = file;
         from.text = file->text;
+        entry->from_file = true;
         entry->origin = sy_options_keep(set, "%s:%d", file->file, file->line);
     }
     return from;
@@ -253,6 +260,17 @@ void sy_options_visit(struct sy_options *set, sy_option_visitor *visit, void *ar
             const struct sy_option_entry *entry = &set->table[t].entry[i];
             visit(set->table[t].owner, &entry->row, entry->env, entry->value, entry->origin, arg);
         }
+}
+
+const char *sy_options_file(const struct sy_options *set, const char *name)
+{
+    for (size_t t = 0; t < set->tables; t++)
+        for (size_t i = 0; i < set->table[t].count; i++) {
+            const struct sy_option_entry *entry = &set->table[t].entry[i];
+            if (!strcmp(entry->row.name, name))
+                return entry->from_file ? entry->origin : NULL;
+        }
+    return NULL;
 }
 
 bool sy_options_job(const struct sy_options *set, unsigned index, const char **name, uint32_t *hash)

@@ -57,6 +57,9 @@ typedef void sy_option_visitor(const char *owner, const struct sy_option *row, c
                                const char *value, const char *origin, void *arg);
 void sy_options_visit(struct sy_options *set, sy_option_visitor *visit, void *arg);
 
+/* "FILE:LINE" if the value of a row is from a file, else NULL. */
+const char *sy_options_file(const struct sy_options *set, const char *name);
+
 /* The name of the index-th row marked SY_OPTION_JOB, and a hash of its value; false past the last.
  */
 bool sy_options_job(const struct sy_options *set, unsigned index, const char **name,

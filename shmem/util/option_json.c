@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -136,6 +137,9 @@ static const char *option_json_value_text(struct walk *w, const json_t *json,
     case JSON_STRING:
         *kind = SY_FILE_STRING;
         return sy_options_keep(w->set, "%s", json_string_value(json));
+    case JSON_OBJECT:
+        *kind = SY_FILE_EMPTY;
+        return "{}";
     default:
         break;
     }
@@ -198,7 +202,7 @@ static int option_json_add_object(struct walk *w, const char *path, json_t *obje
                            line, w->column, full);
         if (!strcmp(full, "$schema")) /* for editors */
             option_json_skip_keys(w, member);
-        else if (json_is_object(member))
+        else if (json_object_size(member))
             rc = option_json_add_object(w, full, member);
         else
             rc = option_json_add_value(w, full, line, member);
@@ -355,11 +359,16 @@ static int option_json_unknown_key(const struct sy_options *set, const struct sy
         return sy_options_not_shown(value, err);
     for (size_t t = 0; t < set->tables; t++)
         room += set->table[t].count;
-    const char **names = calloc(room + 1, sizeof *names);
+    const char **names = calloc(room + 1, sizeof *names), *nearest = NULL;
     for (size_t t = 0; names && t < set->tables; t++)
-        for (size_t i = 0; i < set->table[t].count; i++)
-            names[count++] = set->table[t].entry[i].row.name;
-    const char *nearest = names ? sy_nearest(value->key, names, count) : NULL;
+        for (size_t i = 0; i < set->table[t].count; i++) {
+            const struct sy_option_entry *entry = &set->table[t].entry[i];
+            names[count++] = entry->row.name;
+            if (!strcasecmp(entry->env, value->key)) /* the variable's name, "SHMEM_CHECK" */
+                nearest = entry->row.name;
+        }
+    if (names && !nearest)
+        nearest = sy_nearest(value->key, names, count);
     int rc = sy_fail(
         err, EINVAL, "%.200s:%d:%d: unknown key \"%.100s\"%s%s%s (oshinfo lists all keys)",
         value->file, value->line, value->column, value->key, nearest ? "; did you mean \"" : "",
@@ -388,12 +397,32 @@ static bool option_json_is_of_instance(const struct sy_options *set, const char 
     return sy_options_is_other(set, others, key, plugin);
 }
 
+/* Whether a key is the part before a point of other keys, as "log" or "tcp@a", so that an object
+ * may stand there that has nothing in it. */
+static bool option_json_is_group(const struct sy_options *set, const char *const *others,
+                                 const char *key)
+{
+    size_t length = strlen(key), plugin = strcspn(key, "@");
+
+    for (size_t t = 0; t < set->tables; t++) {
+        if (key[plugin] == '@' && sy_options_is_of(&set->table[t], key, plugin))
+            return true;
+        for (size_t i = 0; i < set->table[t].count; i++) {
+            const char *name = set->table[t].entry[i].row.name;
+            if (!strncmp(name, key, length) && name[length] == '.')
+                return true;
+        }
+    }
+    return sy_options_is_other(set, others, key, plugin);
+}
+
 int sy_options_check_keys(struct sy_options *set, const char *const *others, struct sy_error *err)
 {
     for (size_t i = 0; i < set->values; i++) {
         const struct sy_file_value *value = &set->value[i];
         const char *dot = strchr(value->key, '.');
         if (value->claimed || option_json_is_of_instance(set, others, value->key) ||
+            (value->kind == SY_FILE_EMPTY && option_json_is_group(set, others, value->key)) ||
             (dot && sy_options_is_other(set, others, value->key, (size_t)(dot - value->key))))
             continue;
         return option_json_unknown_key(set, value, err);

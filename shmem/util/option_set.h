@@ -17,6 +17,7 @@ struct sy_option_entry {
                                           have nothing of their own; else NULL */
     const char *value;                 /* as a user would write it */
     const char *origin;                /* as sy_options_visit shows it */
+    bool from_file;                    /* the origin is a file and its line */
     uint32_t hash;                     /* of the value itself: "1g" is "1024m" */
 };
 
@@ -32,6 +33,7 @@ enum sy_file_kind {
     SY_FILE_NUMBER,
     SY_FILE_STRING,
     SY_FILE_OTHER,
+    SY_FILE_EMPTY, /* an object without members */
     SY_FILE_LIST
 };
 

@@ -321,6 +321,7 @@ START_TEST(test_bad_file_values)
         {"{\"list\": [{\"a\": []}]}", {"c.json:1:2:", "list", "array", "objects"}},
         {"{\"list\": 5}", {"c.json:1:2:", "list", "a number", "objects"}},
         {"{\"count\": [\"a\"]}", {"c.json:1:2:", "count", "an array", "from 1 to 100"}},
+        {"{\"count\": {}}", {"c.json:1:2:", "count", "an object", "from 1 to 100"}},
         {"{\"check\": \"x\"}", {"c.json:1", "check", "x", "yes"}},
         {"{\"check\": 2}", {"c.json:1", "check", "2", "yes"}},
         {"{\"text\": false}", {"c.json:1", "text", "boolean", "a text"}},
@@ -422,6 +423,9 @@ START_TEST(test_unknown_keys)
     check_keys("{\"limit\": {\n\"secnods\": 1}}", NULL,
                WORDS("shmem.json:2", "limit.secnods", "limit.seconds"));
     check_keys("{\"symmetric\": {\"size\": 1}}", NULL, WORDS("symmetric.size", "symmetric_size"));
+    check_keys("{\"elsewhere\": {}}", NULL, WORDS("shmem.json:1:2:", "\"elsewhere\""));
+    check_keys("{\"SHMEM_COUNT\": 1}", NULL, WORDS("SHMEM_COUNT", "\"count\""));
+    check_keys("{\"net\": {}, \"net@a\": {}}", WORDS("net"), NULL);
     check_keys("{\"Count\": 1}", NULL, WORDS("Count", "\"count\""));
     check_keys("{\"elsewhere\": 1}", NULL, WORDS("shmem.json:1", "elsewhere"));
     ck_assert_ptr_null(strstr(err.text, "did you mean"));

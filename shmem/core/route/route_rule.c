@@ -35,6 +35,7 @@ static struct {
     struct rule *rule;
     unsigned count;
     bool nets;
+    const char *file; /* that they are from, with the line; or NULL */
 } rules;
 
 /* ---- parsing ---- */
@@ -43,10 +44,10 @@ static int route_rule_bad(const struct rule *rule, const char *what, const char 
                           struct sy_error *err)
 {
     return sy_fail(err, EINVAL,
-                   "SHMEM_ROUTES: rule %u, \"%.*s\": %s%s; a rule is such as \"from=node0* "
-                   "to=net:10.0.0.0/8 prefer=a,b\" with prefer, require or exclude",
-                   rules.count + 1, rule->length < 100 ? (int)rule->length : 100, rule->text, what,
-                   word);
+                   "%.150s%sSHMEM_ROUTES: rule %u, \"%.*s\": %s%s; a rule is such as "
+                   "\"from=node0* to=net:10.0.0.0/8 prefer=a,b\" with prefer, require or exclude",
+                   rules.file ? rules.file : "", rules.file ? ": " : "", rules.count + 1,
+                   rule->length < 100 ? (int)rule->length : 100, rule->text, what, word);
 }
 
 /* Reads what follows a "kind:". A pattern for hosts needs no kind. */
@@ -152,9 +153,10 @@ static int route_rule_parse(const char *text, size_t length, struct sy_error *er
     return 0;
 }
 
-int sy_route_rules_open(const char *text, struct sy_error *err)
+int sy_route_rules_open(const char *text, const char *file, struct sy_error *err)
 {
     sy_route_rules_close();
+    rules.file = file;
     rules.rule = *text ? calloc(RULES_MAX, sizeof *rules.rule) : NULL;
     if (*text && !rules.rule)
         return sy_fail(err, ENOMEM, "no memory for the rules of SHMEM_ROUTES");

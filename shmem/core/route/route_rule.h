@@ -26,9 +26,9 @@ struct sy_route_end {
     size_t nets_length;
 };
 
-/* Takes the rules of `text`, which must live until sy_route_rules_close. -EINVAL: err says what is
- * wrong with which one. */
-int sy_route_rules_open(const char *text, struct sy_error *err);
+/* Takes the rules of `text`, which must live until sy_route_rules_close. file: the "FILE:LINE" that
+ * they are from, or NULL. -EINVAL: err says what is wrong with which one. */
+int sy_route_rules_open(const char *text, const char *file, struct sy_error *err);
 void sy_route_rules_close(void);
 
 /* Whether some rule prefers or requires a transport; and the name at `index` of all that are in
