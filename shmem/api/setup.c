@@ -26,13 +26,15 @@
 /* A program of MPI too may leave MPI to shmem_finalize, which ends both in libraries that are made
  * over MPI (Open MPI's). Launchers take a process that has not called MPI_Finalize for a failure.
  * It is called at exit, since the program may use MPI after shmem_finalize, and only where the
- * program ends well: elsewhere it would wait for the others, and the launcher is to end them. */
+ * program ends well: elsewhere it would wait for the others, and the launcher is to end them. A
+ * program that has begun OpenSHMEM again may have its messages in MPI: the end of that asks for it
+ * once more. */
 static void setup_finalize_other(int status, void *arg)
 {
     int (*finalize)(void) = NULL;
 
     (void)arg;
-    if (status || getpid() != sy_world.process || sy_says("MPI_Finalized") ||
+    if (status || sy_world.depth || getpid() != sy_world.process || sy_says("MPI_Finalized") ||
         sy_says("MPI_Is_thread_main") <= 0)
         return;
     *(void **)&finalize = dlsym(RTLD_DEFAULT, "MPI_Finalize");
