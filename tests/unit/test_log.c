@@ -269,6 +269,8 @@ START_TEST(test_fail)
     ck_assert_int_eq(sy_fail(&why, ENOENT, "%s is %d", "x", 1), -ENOENT);
     ck_assert_str_eq(why.text, "x is 1");
     ck_assert_int_eq(sy_fail(NULL, EINVAL, "nobody asks"), -EINVAL);
+    ck_assert_int_eq(sy_fail(&why, EINVAL, "%01000d", 0), -EINVAL);
+    ck_assert_str_eq(why.text + sizeof why.text - 6, "00...");
 }
 END_TEST
 

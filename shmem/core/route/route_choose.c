@@ -119,7 +119,7 @@ static int route_choose_no_route(const struct sy_route_job *job, int pe, unsigne
         err, EHOSTUNREACH,
         "no transport reaches PE %d on host %s from PE %d on host %s; opened here: %s; there: "
         "%s%s%s%.140s. Name one that spans both in SHMEM_TRANSPORTS; SHMEM_DEBUG=routes says "
-        "more%.128s",
+        "more%s",
         pe, sy_world_place(pe).host, sy_world.pe, sy_world.host,
         route_choose_names_of(job, sy_world.pe, ours, sizeof ours),
         route_choose_names_of(job, pe, theirs, sizeof theirs), by_rule, *job->remark ? "; " : "",

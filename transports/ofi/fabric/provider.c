@@ -429,8 +429,7 @@ int sy_ofi_choose(struct ofi_state *ofi, struct sy_error *err)
     if (!ofi->host->named && automatic(ofi->settings->provider) &&
         automatic(ofi->settings->fabric) && automatic(ofi->settings->domain))
         return ofi->host->fail(err, ENODEV,
-                               "not asked for: name a provider in SHMEM_OFI_PROVIDER, or ofi "
-                               "in SHMEM_TRANSPORTS");
+                               "neither it nor a provider, SHMEM_OFI_PROVIDER, is asked for");
     if ((rc = sy_ofi_load(ofi, err)))
         return rc;
     sy_ofi_offers_open(ofi);
