@@ -48,7 +48,7 @@ static void scan_piece(const struct sy_group *group, struct sy_operation op, cha
         else
             memcpy(with, own, length);
         sy_data_push(group, i, dest, inclusive ? with : before, length);
-        if (sy_hot.carries)
+        if (sy_hot_carries())
             sy_data_pushed(); /* the next member's use of the buffers must not change what is sent
                                */
         char *swap = before;

@@ -184,14 +184,14 @@ void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
 static inline void sy_fence(shmem_ctx_t ctx)
 {
     atomic_thread_fence(memory_order_acq_rel);
-    if (SY_UNLIKELY(sy_hot.carries))
+    if (SY_UNLIKELY(sy_hot_carries()))
         sy_fence_transports(ctx);
 }
 
 /* pe: a PE, or SY_ALL_PES. */
 static inline void sy_quiet(shmem_ctx_t ctx, int pe)
 {
-    if (SY_UNLIKELY(sy_hot.carries))
+    if (SY_UNLIKELY(sy_hot_carries()))
         sy_quiet_transports(ctx, pe);
     atomic_thread_fence(memory_order_seq_cst);
 }

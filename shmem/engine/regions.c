@@ -78,14 +78,17 @@ static bool regions_enter_all(struct sy_regions *regions, unsigned index)
     return all;
 }
 
-/* A thread that sends its first message and one that receives may both be the first. */
+/* A thread that sends its first message and one that receives may both be the first. Meanwhile
+ * another thread may be making a window that is not attached yet, or be ending one that no longer
+ * is. */
 void sy_regions_fill(struct sy_regions *regions)
 {
     pthread_mutex_lock(&regions->filling);
     if (!atomic_load_explicit(&regions->filled, memory_order_relaxed)) {
         regions->serves_node = true;
         for (unsigned i = 0; i < SY_RECORD_REGIONS; i++)
-            regions->serves_node = regions_enter_all(regions, i) && regions->serves_node;
+            if (regions->attached[i])
+                regions->serves_node = regions_enter_all(regions, i) && regions->serves_node;
         atomic_store_explicit(&regions->filled, true, memory_order_release);
     }
     pthread_mutex_unlock(&regions->filling);
@@ -95,6 +98,7 @@ void sy_regions_fill(struct sy_regions *regions)
 void sy_regions_attach(struct sy_regions *regions, unsigned index)
 {
     pthread_mutex_lock(&regions->filling);
+    regions->attached[index] = true;
     if (atomic_load_explicit(&regions->filled, memory_order_relaxed))
         regions_enter_all(regions, index);
     pthread_mutex_unlock(&regions->filling);
@@ -103,6 +107,7 @@ void sy_regions_attach(struct sy_regions *regions, unsigned index)
 void sy_regions_detach(struct sy_regions *regions, unsigned index)
 {
     pthread_mutex_lock(&regions->filling);
+    regions->attached[index] = false;
     atomic_store(&regions->device[index], false);
     for (unsigned row = 0; row <= regions->targets && regions->found; row++)
         atomic_store_explicit(&regions->found[row * SY_RECORD_REGIONS + index], NULL,

@@ -30,6 +30,7 @@ struct sy_regions {
     pthread_mutex_t filling;
     _Atomic bool filled;
     bool serves_node;
+    bool attached[SY_RECORD_REGIONS];       /* with `filling` */
     _Atomic bool device[SY_RECORD_REGIONS]; /* this PE's is a device's: device.c */
 };
 

@@ -85,7 +85,7 @@ static struct sy_stream_op *proxy_take(struct sy_stream *stream)
 static bool proxy_settled(struct sy_stream *stream)
 {
     sy_callsite_asked = stream->routine;
-    if (stream->under_way && sy_hot.carries && !sy_quiet_reached(stream->ctx))
+    if (stream->under_way && sy_hot_carries() && !sy_quiet_reached(stream->ctx))
         return false;
     if (stream->under_way)
         atomic_thread_fence(memory_order_seq_cst);
@@ -225,7 +225,7 @@ static void proxy_sleep(uint64_t waited)
 {
     bool listens = proxy.end == TELLING;
 
-    if (proxy.end == TIME && sy_hot.carries) {
+    if (proxy.end == TIME && sy_hot_carries()) {
         proxy.end = TELLING;
         proxy.told = false;
         sy_sleep_listen(proxy_tell);
@@ -258,7 +258,7 @@ static void proxy_rest(void)
 {
     uint64_t waited = proxy.now - proxy.moved_at;
     bool young = waited < (sy_wait_crowded() ? POLLING_CROWDED_NS : POLLING_NS);
-    bool polls = sy_hot.carries && (young || sy_config.progress == SY_PROGRESS_POLLING);
+    bool polls = sy_hot_carries() && (young || sy_config.progress == SY_PROGRESS_POLLING);
 
     proxy_note();
     if (!polls && !young) {

@@ -158,6 +158,8 @@ static void begin(void)
     deaf = false;
     applied_at = buffer;
     ck_assert_int_eq(sy_regions_open(&regions, &host, false, &err), 0);
+    for (unsigned i = 0; i < SY_RECORD_REGIONS; i++)
+        sy_regions_attach(&regions, i);
     sy_regions_ensure(&regions);
     ck_assert_int_eq(sy_engine_open(&engine, &host, &ops, 1, BUFFER, 50, &err), 0);
     peer.pending.table = calloc(SY_PENDING_MOST, sizeof *peer.pending.table);

@@ -77,6 +77,13 @@ struct sy_hot {
 
 extern struct sy_hot sy_hot SY_HIDDEN;
 
+/* sy_hot.carries, for any thread: a memory space that comes may make it true meanwhile. Who issues
+ * there has been handed the space since. */
+static inline bool sy_hot_carries(void)
+{
+    return __atomic_load_n(&sy_hot.carries, __ATOMIC_RELAXED);
+}
+
 /* The address, here, of what `address` names on PE pe; NULL where only the slow path can tell.
  * *elsewhere: set to true where it is in neither of the two windows, else left as it is. */
 SY_INLINE void *sy_window_reach_or(const void *address, int pe, bool *elsewhere)

@@ -79,8 +79,10 @@ static void route_region_enter(unsigned window)
                          ? t->table->mem_pointer(t->self, pe, window)
                          : NULL;
         sy_windows_set_peer(window, pe, base);
-        if (!base && !(t->carries && t->polled && sy_hot.carries)) /* other threads read them */
-            t->carries = t->polled = sy_hot.carries = true;
+        if (!base && !(t->carries && t->polled && sy_hot.carries)) { /* other threads read them */
+            t->carries = t->polled = true;
+            __atomic_store_n(&sy_hot.carries, true, __ATOMIC_RELAXED);
+        }
     }
 }
 

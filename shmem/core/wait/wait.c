@@ -358,7 +358,7 @@ void sy_wait_missed(void)
 {
     static _Thread_local uint32_t misses;
 
-    if (sy_hot.carries && sy_progress_poll() > 0)
+    if (sy_hot_carries() && sy_progress_poll() > 0)
         return;
     if (++misses < sy_wait_looks)
         return;
