@@ -15,6 +15,7 @@
 
 enum {
     PMIX_OK = 0,
+    PMIX_TIMEOUT = -24, /* the server has waited for as long as it likes: 2 s */
     PMIX_NOT_FOUND = -46,
     PMIX_NO_MEMORY = -32,
     PMIX_TYPE_STRING = 3,

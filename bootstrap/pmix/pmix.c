@@ -215,8 +215,13 @@ static int pmix_publish(struct pmix *pmix, struct sy_error *err)
     return rc == PMIX_OK ? 0 : pmix_failed(pmix, rc, "commit", err);
 }
 
-/* Fetches PE 0's contact, again and again: a server may answer that there is no such value yet,
- * instead of waiting for it. */
+/* PE 0 has not given its contact yet: a server may say so at once, or after a while of its own. */
+static bool pmix_not_yet(int status)
+{
+    return status == PMIX_NOT_FOUND || status == PMIX_TIMEOUT;
+}
+
+/* Fetches PE 0's contact, again and again. */
 static int pmix_fetch(struct pmix *pmix, double limit, struct sy_error *err)
 {
     const struct timespec last = pmix_in(limit), word = pmix_in(FIRST_WORD);
@@ -230,13 +235,13 @@ static int pmix_fetch(struct pmix *pmix, double limit, struct sy_error *err)
         status = pmix_ask(pmix, 0, KEY);
         if (status == PMIX_OK)
             status = pmix_wait_until(&pmix->question, until, &in_time);
-        if (in_time && status == PMIX_NOT_FOUND) {
+        if (in_time && pmix_not_yet(status)) {
             nanosleep(&pause, NULL);
             if (pause.tv_nsec < 300 * 1000 * 1000)
                 pause.tv_nsec *= 2;
             in_time = pmix_in_future(until);
         }
-        if (in_time && status != PMIX_NOT_FOUND)
+        if (in_time && !pmix_not_yet(status))
             break;
         if (!in_time && until == &last)
             return pmix->user.host->fail(

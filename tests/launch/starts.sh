@@ -35,7 +35,7 @@ int main(int argc, char **argv)
     const char *how = argc > 1 ? argv[1] : "";
     int value = argc > 2 ? atoi(argv[2]) : 0;
     if (!strcmp(how, "late") && atoi(getenv("LATE_PE")) == value)
-        sleep(6);
+        sleep(getenv("LATE_FOR") ? (unsigned)atoi(getenv("LATE_FOR")) : 6);
     shmem_init();
     int me = shmem_my_pe(), n = shmem_n_pes();
     shmem_long_atomic_add(&sum, me + 1, 0);
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
         printf("sum of %d: %ld\n", n, sum);
     fflush(stdout);
     shmem_barrier_all();
-    if (!*how) {
+    if (!*how || !strcmp(how, "late")) {
         shmem_finalize();
         return 0;
     }
