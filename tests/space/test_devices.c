@@ -211,6 +211,12 @@ START_TEST(user_pool_of_memory_that_is_not_there_is_refused)
     mprotect(mine, 4096, PROT_READ);
     ck_assert_int_eq(make(&config), -EFAULT);
     ck_assert_ptr_nonnull(strstr(err.text, "read and written"));
+    mprotect(mine, 4096, PROT_READ | PROT_WRITE);
+    config.length = MB / 2; /* with one page in it that cannot be written */
+    ck_assert_msg(!make(&config), "%s", err.text);
+    mprotect(mine + MB / 4, 4096, PROT_READ);
+    ck_assert_int_eq(make(&config), -EFAULT);
+    ck_assert_ptr_nonnull(strstr(err.text, "read and written"));
 }
 END_TEST
 

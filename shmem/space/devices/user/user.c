@@ -3,10 +3,10 @@
  * them. An instance is the host's table itself, a pool nothing. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <switchyard/device.h>
@@ -22,19 +22,42 @@ static int user_open(const struct sy_host *host, const void *settings, void **se
     return 0;
 }
 
-/* 0 if `length` bytes are mapped here, else -errno at the first hole. */
-static int user_is_mapped(const char *base, size_t length)
+/* The end of what is mapped from `at` on, to be read and written; `at` where that begins elsewhere.
+ * *mapped: something is mapped there. Lines of the file are in the order of addresses. */
+static uintptr_t user_usable_upto(FILE *maps, uintptr_t at, uintptr_t end, bool *mapped)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    uintptr_t first = (uintptr_t)base & ~(uintptr_t)(page - 1);
-    unsigned char in[4096];
+    unsigned long from, to;
+    char line[400], rights[8];
 
-    for (uintptr_t at = first; at < (uintptr_t)base + length; at += page * sizeof in) {
-        size_t left = (uintptr_t)base + length - at, most = page * sizeof in;
-        if (mincore((void *)at, left < most ? left : most, in))
-            return -errno;
+    *mapped = false;
+    while (at < end && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, rights) != 3 || to <= at)
+            continue; /* or the rest of a long line */
+        *mapped = from <= at;
+        if (!*mapped || rights[0] != 'r' || rights[1] != 'w')
+            break;
+        at = to;
     }
-    return 0;
+    return at;
+}
+
+/* 0 if `length` bytes are mapped here, to be read and written by what the kernel says of them. */
+static int user_check_mapped(const struct sy_host *host, const char *base, size_t length,
+                             struct sy_error *err)
+{
+    uintptr_t end = (uintptr_t)base + length;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    bool mapped;
+
+    if (!maps)
+        return host->fail(err, errno, "/proc/self/maps, to see what is mapped: %s",
+                          strerror(errno));
+    uintptr_t upto = user_usable_upto(maps, (uintptr_t)base, end, &mapped);
+    fclose(maps);
+    if (upto >= end)
+        return 0;
+    return host->fail(err, EFAULT, "%zu bytes at %p %s at %p", length, (const void *)base,
+                      mapped ? "cannot be read and written" : "are not all mapped", (void *)upto);
 }
 
 /* Whether a page can be read and written, by the kernel's word: a pipe takes a byte from it and
@@ -68,10 +91,9 @@ static int user_check(const struct sy_host *host, const struct sy_pool_config *c
         return host->fail(err, EINVAL,
                           "memory of the program is as it is: flags, nodes of memory, a device's "
                           "number and a name have no effect on it");
-    int rc = user_is_mapped(base, config->length);
+    int rc = user_check_mapped(host, base, config->length, err);
     if (rc)
-        return host->fail(err, EFAULT, "%zu bytes at %p are not all mapped: %s", config->length,
-                          (void *)base, strerror(-rc));
+        return rc;
     rc = user_is_writable(base);
     if (!rc)
         rc = user_is_writable(base + config->length - 1);
