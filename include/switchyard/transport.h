@@ -71,11 +71,12 @@ enum {
      * it the core moves long transfers by way of the other PE's host memory. */
     SY_SERVES = 8,
 
-    /* A blocking put_signal() of up to SY_KEPT_BYTES does not wait until they have arrived: what
-     * may have to be sent again is copied while it travels. */
+    /* A blocking put_signal() of up to SY_KEPT_BYTES, with SY_PROMPT up to SY_KEPT_PROMPT, does not
+     * wait until they have arrived: what may have to be sent again is copied while it travels. */
     SY_KEEPS = 16
 };
-#define SY_KEPT_BYTES ((size_t)64 << 10)
+#define SY_KEPT_BYTES  ((size_t)64 << 10)
+#define SY_KEPT_PROMPT ((size_t)256 << 10)
 
 /* `flags` of data calls, or-ed. */
 enum {

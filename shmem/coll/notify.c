@@ -87,16 +87,21 @@ static uint64_t notify_value(const struct sy_notify *notify, unsigned flag, uint
     return flag == SY_NOTIFY_COUNTER ? step : notify->stamp + step;
 }
 
-/* Sends data to another node, and their flag. The receiver waits for the one sender of a flag, so
- * the message leaves at once; one of many senders may gather what it has for several PEs. */
+/* The receiver waits for the one sender of a flag, so the message leaves at once; one of many
+ * senders may gather what it has for several PEs. */
+static unsigned notify_hint(unsigned flag)
+{
+    return flag == SY_NOTIFY_COUNTER ? 0 : SY_PROMPT;
+}
+
+/* Sends data to another node, and their flag. */
 static void notify_send(const struct sy_notify *notify, int member, unsigned window,
                         uint64_t offset, const void *source, size_t length, unsigned flag,
                         uint64_t step, unsigned hint)
 {
     sy_control_put(sy_members_pe(&notify->group->members, member), window, offset, source, length,
                    notify_operation(flag), notify_word_of(notify_own_control(notify), notify, flag),
-                   notify_value(notify, flag, step),
-                   hint | (flag == SY_NOTIFY_COUNTER ? 0 : SY_PROMPT));
+                   notify_value(notify, flag, step), hint | notify_hint(flag));
 }
 
 void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, uint64_t step)
@@ -116,18 +121,19 @@ void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, 
 /* Whether word is awaited that data have arrived. Between two nodes the sender of more has nothing
  * else to do, and a copy made while they travel is done before that word comes. With more receivers
  * each would wait for the copy that is made for the one before. */
-static bool notify_stays(const struct sy_notify *notify, int pe, size_t length)
+static bool notify_stays(const struct sy_notify *notify, int pe, size_t length, unsigned flag)
 {
     bool two = sy_group_nodes(notify->group)->count == 2;
+    size_t kept = notify_hint(flag) ? SY_KEPT_PROMPT : SY_KEPT_BYTES;
 
-    return length > SHORT && !(two && length <= SY_KEPT_BYTES && sy_control_keeps(pe));
+    return length > SHORT && !(two && length <= kept && sy_control_keeps(pe));
 }
 
 bool sy_notify_dest_start(const struct sy_notify *notify, int member, void *dest,
                           const void *source, size_t length, unsigned flag, uint64_t step)
 {
     int pe = sy_members_pe(&notify->group->members, member);
-    bool stays = notify_stays(notify, pe, length);
+    bool stays = notify_stays(notify, pe, length, flag);
 
     if (length && !notify_control(notify, member)) {
         struct sy_target at = sy_rma_target("collective routine", dest, length, pe);

@@ -177,8 +177,9 @@ static int calls_put_signal_copied(struct sy_engine *engine, struct sy_engine_ct
     return 0;
 }
 
-/* Bytes of a long payload that leaves at once; its signal leaves with it. Of a blocking one up to
- * SY_KEPT_BYTES, where the transport keeps them (SY_KEEPS). */
+/* Bytes of a long payload that leaves at once; its signal leaves with it. Of a blocking one
+ * fewer, where the transport keeps them (SY_KEEPS), if nobody waits for it: then it is one of a row
+ * most often, and the next would wait for the copy. */
 #define TOGETHER (256u << 10)
 
 int sy_engine_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
@@ -186,7 +187,8 @@ int sy_engine_put_signal(void *self, struct sy_transport_ctx *ctx, const struct 
 {
     struct sy_engine *engine = self;
     unsigned prompt = flags & SY_PROMPT;
-    bool keeps = flags & SY_BLOCKING && t->length <= SY_KEPT_BYTES && engine->ops->keep_large;
+    bool keeps = flags & SY_BLOCKING && t->length <= (prompt ? SY_KEPT_PROMPT : SY_KEPT_BYTES) &&
+                 engine->ops->keep_large;
     uint64_t since = 0;
     int rc;
 

@@ -4,6 +4,8 @@
  *   storm amo COUNT            COUNT atomic operations of each PE on words of random PEs
  *   storm put COUNT BYTES      COUNT puts of so many bytes of each PE to the next one
  *   storm get COUNT BYTES      the same as gets
+ *   storm sources COUNT        COUNT broadcasts and fcollects of up to 300,000 bytes each, whose
+ *                              sources are overwritten as soon as the call returns
  *   storm forever [BYTES]      puts of so many bytes (8) and atomic operations, to be ended
  *   storm quiet SECONDS        no traffic for so long, then a little
  *   storm steady SECONDS       round trips for so long; the slow ones are reported
@@ -15,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -341,6 +344,36 @@ static void among(double length)
     CHECK(longest < 0.1);
 }
 
+/* A collective may return while its source travels, or has to be sent again. */
+static void sources(long count)
+{
+    enum { MOST = 300000 / 8 };
+    uint64_t *source = shmem_malloc(MOST * 8), *dest = shmem_malloc((size_t)npes * MOST * 8);
+
+    dice_state = (uint64_t)npes << 40; /* the same numbers on all PEs */
+    begun();
+    for (long i = 0; i < count; i++) {
+        size_t words = 1 + (size_t)any(MOST);
+        bool all = any(2);
+        int root = (int)(i % npes), wrong = 0;
+
+        for (size_t w = 0; w < words; w++)
+            source[w] = (uint64_t)i << 40 | (uint64_t)me << 32 | w;
+        if (all)
+            shmem_fcollectmem(SHMEM_TEAM_WORLD, dest, source, words * 8);
+        else
+            shmem_broadcastmem(SHMEM_TEAM_WORLD, dest, source, words * 8, root);
+        memset(source, 0xee, words * 8);
+        for (int pe = 0; pe < (all ? npes : 1); pe++)
+            for (size_t w = 0; w < words; w++)
+                wrong += dest[(size_t)pe * words + w] !=
+                         ((uint64_t)i << 40 | (uint64_t)(all ? pe : root) << 32 | w);
+        CHECK(wrong == 0);
+    }
+    shmem_free(dest);
+    shmem_free(source);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -358,6 +391,8 @@ int main(int argc, char **argv)
         put_storm(count, bytes);
     else if (!strcmp(what, "get"))
         get_storm(count, bytes);
+    else if (!strcmp(what, "sources"))
+        sources(count);
     else if (!strcmp(what, "forever"))
         forever((size_t)count);
     else if (!strcmp(what, "steady"))

@@ -112,7 +112,8 @@ void sy_control_put(int pe, unsigned window, uint64_t offset, const void *source
                     enum sy_amo_op op, void *mine, uint64_t value, unsigned flags);
 uint64_t sy_control_offset(const void *mine);
 
-/* Whether a blocking sy_control_put of up to SY_KEPT_BYTES returns before they have arrived. */
+/* Whether a blocking sy_control_put of up to SY_KEPT_BYTES, with SY_PROMPT up to SY_KEPT_PROMPT,
+ * returns before they have arrived. */
 bool sy_control_keeps(int pe);
 
 #endif
