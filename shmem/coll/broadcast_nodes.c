@@ -260,6 +260,7 @@ static void broadcast_nodes_into_dest(const struct place *p, char *dest, const c
     broadcast_nodes_plan(p, &h, length);
     uint64_t steps = broadcast_nodes_steps(&h, 0); /* the second half has no more */
     h.notify = sy_notify_open(p->group, 0, steps);
+    h.notify.copies = sy_tree_fits(sy_group_nodes(p->group));
     if (me == p->root)
         broadcast_nodes_feed(p, &h, dest, source, steps);
     else if (me == broadcast_nodes_speaker(p, p->node))

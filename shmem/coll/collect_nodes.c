@@ -226,6 +226,8 @@ static void collect_nodes_spread_parts(const struct parts *p, size_t total, bool
     bool tree = sy_tree_fits(p->nodes), alone = sy_group_locals(p->group) == 1;
     bool staged = tree && !entered && total <= collect_nodes_most_staged(p);
     struct sy_notify notify = sy_notify_open(p->group, staged ? total : 0, steps);
+
+    notify.copies = tree;
     const struct sy_spread spread = {.notify = &notify,
                                      .dest = dest,
                                      .piece = collect_nodes_piece,

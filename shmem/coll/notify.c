@@ -120,13 +120,16 @@ void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, 
 
 /* Whether word is awaited that data have arrived. Between two nodes the sender of more has nothing
  * else to do, and a copy made while they travel is done before that word comes. With more receivers
- * each would wait for the copy that is made for the one before. */
+ * each would wait for the copy that is made for the one before; but where processors are short that
+ * word is a message more, for which the sender would wait longer (`copies`). */
 static bool notify_stays(const struct sy_notify *notify, int pe, size_t length, unsigned flag)
 {
     bool two = sy_group_nodes(notify->group)->count == 2;
-    size_t kept = notify_hint(flag) ? SY_KEPT_PROMPT : SY_KEPT_BYTES;
+    size_t kept = two && notify_hint(flag) ? SY_KEPT_PROMPT : SY_KEPT_BYTES;
 
-    return length > SHORT && !(two && length <= kept && sy_control_keeps(pe));
+    if (length <= SHORT)
+        return false;
+    return length > kept || !(two || notify->copies) || !sy_control_keeps(pe);
 }
 
 bool sy_notify_dest_start(const struct sy_notify *notify, int member, void *dest,
