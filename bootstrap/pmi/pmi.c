@@ -2,12 +2,16 @@
  * Flux. PMI carries PE 0's contact to all, with one put, one barrier and one get a PE; the rest
  * goes over the control tree. MPI may use the same PMI connection, before or after, so PMI is left
  * as it is found, and finalised only at exit and only where MPI was never there to do it. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/control/tree/tree.h"
@@ -169,12 +173,47 @@ static bool pmi_mpi_took_part(void)
     return mpi == SY_PMI_MPI_ACTIVE || mpi == SY_PMI_MPI_OVER;
 }
 
+/* What says finalize when all exit handlers have run. MPI may be in the process, and a session of
+ * the program's own in it, which nothing tells of: MPICH 5 sends PMI's finalize by such a handler.
+ * Where it has, or another process has come by a fork, nothing is sent. */
+static struct {
+    struct pmi_client client;
+    pid_t process; /* 0: nothing is to be said */
+    ino_t inode;
+} last;
+
+static bool pmi_defer(const struct pmi_client *client)
+{
+    struct stat st;
+    Dl_info file;
+
+    if (sy_pmi_mpi() != SY_PMI_MPI_LINKED || client->connected || fstat(client->fd, &st))
+        return false;
+    if (dladdr(&last, &file) && file.dli_fname) /* it is not to be unloaded before */
+        dlopen(file.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    last.client = *client;
+    last.inode = st.st_ino;
+    last.process = getpid();
+    return true;
+}
+
+__attribute__((destructor)) static void pmi_say_last(void)
+{
+    struct stat st;
+    char byte;
+
+    if (last.process != getpid() || fstat(last.client.fd, &st) || st.st_ino != last.inode ||
+        recv(last.client.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+        return;
+    sy_pmi_finalize(&last.client);
+}
+
 static void pmi_leave(void *self)
 {
     struct pmi *pmi = self;
 
     sy_tree_leave(self);
-    if (pmi->client.fd >= 0 && !pmi_mpi_took_part())
+    if (pmi->client.fd >= 0 && !pmi_mpi_took_part() && !pmi_defer(&pmi->client))
         sy_pmi_finalize(&pmi->client);
     sy_pmi_drop(&pmi->client);
 }
