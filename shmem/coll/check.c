@@ -178,15 +178,27 @@ bool sy_coll_check_streams(const struct sy_team *team, const char *name)
     return stream;
 }
 
+void sy_coll_check_extent(enum sy_coll_routine routine, const void *address, size_t length)
+{
+    unsigned window;
+    uint64_t offset;
+
+    if (!length)
+        return;
+    if (sy_config.check || (!sy_windows_find(address, &window, &offset) &&
+                            length > sy_windows.entry[window].own.length - offset))
+        sy_rma_target(names[routine], address, length, sy_world.pe);
+}
+
 void sy_coll_check(const struct sy_group *group, struct sy_coll_call call)
 {
     const char *name = names[call.routine];
     bool stream = group->team && sy_coll_check_streams(group->team, name);
 
     if (call.dest_length)
-        sy_rma_target(name, call.dest, call.dest_length, sy_world.pe);
+        sy_coll_check_extent(call.routine, call.dest, call.dest_length);
     if (call.source_length)
-        sy_rma_target(name, call.source, call.source_length, sy_world.pe);
+        sy_coll_check_extent(call.routine, call.source, call.source_length);
     if (group->psync)
         coll_check_psync(name, group->psync);
     coll_check_overlap(&call, name);

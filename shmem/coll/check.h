@@ -1,9 +1,11 @@
-/* SHMEM_CHECK of collective routines: arguments, and whether all members call the same routine with
+/* What collective routines are called with. Always: whether their arrays end where their memory
+ * does. With SHMEM_CHECK all of their arguments, and whether all members call the same routine with
  * the same size and root. */
 #ifndef SY_COLL_CHECK_H
 #define SY_COLL_CHECK_H
 
 #include "coll/group.h"
+#include "core/memory/windows.h"
 #include "core/start/config.h"
 
 enum sy_coll_routine {
@@ -41,11 +43,37 @@ extern bool (*sy_coll_of_stream)(const struct sy_team *team, const char **routin
  * on a stream. For votes too. Whether it is a stream's. */
 bool sy_coll_check_streams(const struct sy_team *team, const char *name) __attribute__((cold));
 
+/* Ends the job where `length` bytes at `address`, an array of the routine, begin in the heap, in a
+ * memory space or in the executable's data, and reach past its end. With SHMEM_CHECK also where
+ * they begin in none of them. */
+void sy_coll_check_extent(enum sy_coll_routine routine, const void *address, size_t length)
+    __attribute__((cold));
+
+/* The same; what is whole in the heap or in the largest range of data takes two compares. */
+SY_INLINE void sy_coll_extent(enum sy_coll_routine routine, const void *address, size_t length)
+{
+    size_t heap = (uintptr_t)address - sy_hot.heap.base;
+    size_t data = (uintptr_t)address - sy_hot.data.base;
+
+    if (SY_LIKELY(heap < sy_hot.heap.length && length <= sy_hot.heap.length - heap))
+        return;
+    if (SY_UNLIKELY(data >= sy_hot.data.length || length > sy_hot.data.length - data))
+        sy_coll_check_extent(routine, address, length);
+}
+
+SY_INLINE void sy_coll_begin(const struct sy_group *group, struct sy_coll_call call)
+{
+    if (SY_UNLIKELY(sy_config.check)) {
+        sy_coll_check(group, call);
+        return;
+    }
+    if (call.dest_length)
+        sy_coll_extent(call.routine, call.dest, call.dest_length);
+    if (call.source_length)
+        sy_coll_extent(call.routine, call.source, call.source_length);
+}
+
 /* Every collective routine begins with it. */
-#define SY_COLL_CHECK(GROUP, ...)                                                                  \
-    do {                                                                                           \
-        if (SY_UNLIKELY(sy_config.check))                                                          \
-            sy_coll_check(GROUP, (struct sy_coll_call){__VA_ARGS__});                              \
-    } while (0)
+#define SY_COLL_CHECK(GROUP, ...) sy_coll_begin(GROUP, (struct sy_coll_call){__VA_ARGS__})
 
 #endif

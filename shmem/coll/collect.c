@@ -177,14 +177,16 @@ static void collect_part(const struct sy_group *group, int i, char *dest, const 
 static bool collect_parts(const struct sy_group *group, char *dest, const void *source)
 {
     int size = group->members.size, me = group->members.me;
-    size_t before = 0, at;
+    size_t before = 0, all = 0, at;
     bool reads = !group->team; /* then at least the words of pSync */
 
     for (int i = 0; i < size; i++) {
         size_t length = collect_length_of(group, i);
         before += i < me ? length : 0;
+        all += length;
         reads = reads || !in_slot(group, length);
     }
+    sy_coll_extent(SY_COLL_COLLECT, dest, all);
     at = before;
     for (int step = 0; step < size; step++) {
         int i = sy_data_after(group, step);
@@ -204,6 +206,7 @@ static void collect_varying_linear(const struct sy_group *group, char *dest, con
 
     for (int i = 0; i < group->members.size; i++) {
         size_t length = collect_length_of(group, i);
+        sy_coll_extent(SY_COLL_COLLECT, dest, all + length);
         if (!group->members.me && length)
             sy_group_pull(group, i, dest + all, source, length);
         all += length;
@@ -217,12 +220,15 @@ static void collect_varying_linear(const struct sy_group *group, char *dest, con
 /* Collects in memory of a device: all parts are read from where they are. */
 static void collect_staged(const struct sy_group *group, char *dest, const void *source)
 {
+    size_t all = 0;
+
     sy_group_sync(group);
     for (int i = 0; i < group->members.size; i++) {
         size_t length = collect_length_of(group, i);
+        sy_coll_extent(SY_COLL_COLLECT, dest, all + length);
         if (length)
-            sy_group_pull(group, i, dest, source, length);
-        dest += length;
+            sy_group_pull(group, i, dest + all, source, length);
+        all += length;
     }
     sy_group_sync(group);
 }

@@ -5,6 +5,7 @@
  * along a tree (tree.h); each member then copies all parts from its leader. Large parts: the
  * leaders put them straight into each other's dests (spread.h), from which the other members read
  * them. */
+#include "coll/check.h"
 #include "coll/collect.h"
 #include "coll/data.h"
 #include "coll/notify.h"
@@ -304,6 +305,7 @@ bool sy_collect_nodes(const struct sy_group *group, char *dest, const void *sour
         return false;
     struct sy_notify notify = sy_notify_open(group, words, 1);
     parts.offset = collect_nodes_share_lengths(&notify, length);
+    sy_coll_extent(SY_COLL_COLLECT, dest, parts.offset[members]);
     if (parts.offset[members] <= MOST_JOINED)
         collect_nodes_join_parts(&parts, parts.offset[members], dest, source);
     else

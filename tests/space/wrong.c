@@ -1,5 +1,6 @@
 /* What ends the job with words, one case a run; the argument says which. */
 #include <shmemx.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,6 +29,41 @@ static void members(const char *word, shmemx_space_t space)
     shmem_finalize();
 }
 
+/* Collective routines whose arrays end behind their space. Eight members' parts, or one's, do. */
+static void past(const char *word, shmem_team_t team, shmemx_space_t space)
+{
+    enum { ALL = 1 << 20 };
+    char *first = shmemx_space_malloc(space, ALL / 2), *last = shmemx_space_malloc(space, 4096);
+    static char heap[64];
+    size_t many = ALL;
+
+    if (is(word, "past reduce"))
+        shmem_long_sum_reduce(team, (long *)(void *)first, (long *)(void *)first, ALL);
+    if (is(word, "past scan"))
+        shmem_long_sum_inscan(team, (long *)(void *)first, (long *)(void *)first, ALL);
+    if (is(word, "past broadcast"))
+        shmem_broadcastmem(team, last, first, many, 0);
+    if (is(word, "past collect"))
+        shmem_collectmem(team, last, first, (size_t)(shmem_my_pe() ? ALL / 2 : 8));
+    if (is(word, "past fcollect"))
+        shmem_fcollectmem(team, last, first, ALL / 2);
+    if (is(word, "past alltoall"))
+        shmem_alltoallmem(team, last, first, ALL / 2);
+    if (is(word, "past alltoalls"))
+        shmem_alltoallsmem(team, last, first, ALL / 4, 1, 4);
+    if (is(word, "past heap"))
+        shmem_broadcastmem(team, shmem_malloc(64), heap, SIZE_MAX / 4, 0);
+    if (is(word, "past data"))
+        shmem_fcollectmem(team, heap, shmem_malloc(64), (size_t)1 << 40);
+    if (is(word, "past stream")) {
+        shmemx_stream_t stream;
+        shmemx_stream_create(team, NULL, &stream);
+        shmemx_long_sum_reduce_on_stream(team, (long *)(void *)first, (long *)(void *)first, ALL,
+                                         stream);
+        shmemx_stream_synchronize(stream);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
@@ -36,7 +72,9 @@ int main(int argc, char **argv)
     shmem_team_t team_a, team_b;
     static long local;
 
-    shmem_init();
+    int given;
+    shmem_init_thread(is(word, "past stream") ? SHMEM_THREAD_FUNNELED : SHMEM_THREAD_SINGLE,
+                      &given);
     int me = shmem_my_pe();
     if (is(word, "arguments"))
         config.flags = me ? SHMEMX_SPACE_FLAG_LOCKED : 0;
@@ -47,6 +85,11 @@ int main(int argc, char **argv)
     shmemx_space_create(&config, &a, &team_a);
     if (strncmp(word, "even", 4) == 0) {
         members(word, a);
+        return 0;
+    }
+    if (strncmp(word, "past", 4) == 0) {
+        past(word, team_a, a);
+        shmem_finalize();
         return 0;
     }
     shmemx_space_create(&config, &b, &team_b);
