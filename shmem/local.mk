@@ -20,7 +20,7 @@ util_sources = \
 	shmem/util/pages.c shmem/util/pages.h \
 	shmem/util/parse.c shmem/util/parse.h \
 	shmem/util/plugin.c shmem/util/plugin.h \
-	shmem/util/says.h \
+	shmem/util/opencl_object.h shmem/util/says.h \
 	shmem/util/secure.h \
 	shmem/util/symbol.c shmem/util/symbol.h \
 	shmem/util/text_file.h

@@ -12,10 +12,11 @@
 #include "stream/opencl.h"
 #include "util/bits.h"
 #include "util/log.h"
+#include "util/opencl_object.h"
 
 typedef struct cl_object *cl_object;
 
-enum { CL_QUEUE_CONTEXT = 0x1090, CL_COMPLETE = 0 };
+enum { CL_QUEUE_CONTEXT = 0x1090, CL_QUEUE_DEVICE = 0x1091, CL_COMPLETE = 0 };
 
 /* OpenCL's functions, in the order of their names in opencl_load. */
 static struct {
@@ -27,6 +28,7 @@ static struct {
     int (*ReleaseEvent)(cl_object);
     int (*Flush)(cl_object);
     int (*GetCommandQueueInfo)(cl_object, unsigned, size_t, void *, size_t *);
+    int (*GetPlatformIDs)(unsigned, cl_object *, unsigned *);
 } cl;
 
 static bool loaded;
@@ -41,7 +43,8 @@ static void opencl_load(void)
                                         "clSetUserEventStatus",
                                         "clReleaseEvent",
                                         "clFlush",
-                                        "clGetCommandQueueInfo"};
+                                        "clGetCommandQueueInfo",
+                                        "clGetPlatformIDs"};
     void *handle = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), *found;
 
     loaded = handle;
@@ -105,14 +108,25 @@ static void opencl_after(struct sy_stream *stream, void *queue)
     sy_stream_tell(stream, "an event of an OpenCL queue", opencl_complete, event);
 }
 
+/* Whether a handle can be a queue: an object that names two others. */
+static bool opencl_is_queue(cl_object queue)
+{
+    cl_object platform, of;
+
+    if (cl.GetPlatformIDs(1, &platform, NULL) || !sy_opencl_object_may_be(queue, platform))
+        return false;
+    return !cl.GetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof of, &of, NULL) &&
+           sy_opencl_object_may_be(of, platform) &&
+           !cl.GetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof of, &of, NULL) &&
+           sy_opencl_object_may_be(of, platform);
+}
+
 int sy_stream_from_opencl(struct sy_team *team, void *queue, struct sy_stream **stream)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    void *context;
 
     pthread_once(&once, opencl_load);
-    if (!loaded || !queue ||
-        cl.GetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL)) {
+    if (!loaded || !opencl_is_queue(queue)) {
         sy_log(SY_LOG_ERROR, "stream", "shmemx_stream_from_opencl: %s",
                loaded ? "this is not a command queue" : "there is no libOpenCL.so.1");
         return -EINVAL;

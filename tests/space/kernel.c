@@ -13,6 +13,7 @@ static const char *const text = "__kernel void add(__global long *a, ulong from,
                                 "{ a[from + get_global_id(0)] += by; }";
 
 static shmemx_space_t space;
+static void *context, *device;
 static cl_command_queue queue;
 static cl_kernel kernel;
 
@@ -26,7 +27,6 @@ static void check(int good, const char *what)
 
 static void prepare(void)
 {
-    void *context, *device;
     cl_int status;
 
     check(!shmemx_space_opencl_context(space, &context, &device), "no context");
@@ -59,6 +59,30 @@ static void add(long *array, cl_long by)
           "the kernel does not run");
 }
 
+/* What is no context, or has no such device, makes no space, and a context is none the worse for
+ * it.
+ */
+static void refused(void)
+{
+    static long zeros[64];
+    void *const none[] = {(void *)8, (char *)context + 3, zeros, queue, device, context};
+    shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_GPU, .size = 4096};
+    shmemx_space_t other;
+    shmem_team_t team;
+    cl_uint before, after;
+
+    check(!clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof before, &before, NULL),
+          "the context is lost");
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        config.base = none[i];
+        config.device = none[i] == context ? 41 : 0;
+        check(shmemx_space_create(&config, &other, &team) && !other, "a space in no context");
+    }
+    check(!clGetContextInfo(context, CL_CONTEXT_REFERENCE_COUNT, sizeof after, &after, NULL) &&
+              before == after,
+          "the context has been released");
+}
+
 int main(int argc, char **argv)
 {
     const shmemx_space_config_t config = {
@@ -75,6 +99,7 @@ int main(int argc, char **argv)
     check(shmemx_space_opencl_context(SHMEMX_SPACE_DEFAULT, &none, &none),
           "the heap has a context");
     prepare();
+    refused();
     long *a = shmemx_space_malloc(space, sizeof host), *b = shmemx_space_calloc(space, COUNT, 8);
     for (long i = 0; i < COUNT; i++)
         host[i] = i;

@@ -18,6 +18,7 @@ static const char *const text =
     "{ a[at + get_global_id(0)] += b[from + get_global_id(0)]; }";
 
 static shmemx_space_t space;
+static void *context, *device;
 static cl_command_queue queue;
 static cl_kernel change, join;
 
@@ -32,7 +33,6 @@ static void check(int good, const char *what)
 static void prepare(cl_command_queue_properties how)
 {
     const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, how, 0};
-    void *context, *device;
     cl_int status;
 
     check(!shmemx_space_opencl_context(space, &context, &device), "no context");
@@ -104,9 +104,11 @@ int main(int argc, char **argv)
 
     shmem_init_thread(SHMEM_THREAD_FUNNELED, &level);
     int me = shmem_my_pe(), npes = shmem_n_pes(), next = (me + 1) % npes;
-    check(shmemx_stream_from_opencl(NULL, &stream) && !stream, "no queue makes a stream");
     check(!shmemx_space_create(&config, &space, &team), "no space");
     prepare(argc > 2 ? (cl_command_queue_properties)atoi(argv[2]) : 0);
+    void *const none[] = {device, context, host, (char *)queue + 3, (void *)8, NULL};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        check(shmemx_stream_from_opencl(none[i], &stream) && !stream, "no queue makes a stream");
     check(!shmemx_stream_from_opencl(queue, &stream), "no stream");
     long *a = shmemx_space_malloc(space, sizeof host), *b = shmemx_space_calloc(space, COUNT, 8);
     for (long i = 0; i < COUNT; i++)

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "space/devices/opencl/opencl.h"
+#include "util/opencl_object.h"
 
 #define ALIGNMENT 4096 /* of a pool, and so of blocks in it at most */
 
@@ -105,26 +106,38 @@ static int opencl_describe(void *self, char *text, size_t room)
 
 /* ---- pools ---- */
 
+/* The pool is to be in the program's context, which is held from here on. */
+static int opencl_choose_given(struct opencl *opencl, const struct sy_pool_config *config,
+                               struct opencl_pool *pool, struct sy_error *err)
+{
+    const cl_object known = opencl->device[0].id;
+    size_t i = config->index < 0 ? 0 : (size_t)config->index, bytes = 0;
+    cl_object devices[OPENCL_DEVICES];
+
+    if (!sy_opencl_object_may_be(config->base, known))
+        return opencl->host->fail(err, EINVAL, "`base`, %p, is no OpenCL context", config->base);
+    int status = opencl->cl.GetContextInfo(config->base, CL_CONTEXT_DEVICES, sizeof devices,
+                                           devices, &bytes);
+    if (status)
+        return opencl_fail(opencl, err, EINVAL, "the devices of the context that `base` names",
+                           status);
+    if (i >= bytes / sizeof *devices || !sy_opencl_object_may_be(devices[i], known))
+        return opencl->host->fail(err, ENODEV, "the context that `base` names has no device %zu",
+                                  i + 1);
+    pool->context = config->base;
+    pool->device = devices[i];
+    opencl->cl.RetainContext(pool->context);
+    return 0;
+}
+
 /* Where a pool is to be: in the program's context, or in the library's of a device. */
 static int opencl_choose(struct opencl *opencl, const struct sy_pool_config *config,
                          struct opencl_pool *pool, struct sy_error *err)
 {
     int i = config->index < 0 ? config->local % opencl->count : config->index, status = 0;
-    cl_object devices[OPENCL_DEVICES];
-    size_t bytes = 0;
 
-    if (config->base) {
-        pool->context = config->base;
-        status = opencl->cl.GetContextInfo(pool->context, CL_CONTEXT_DEVICES, sizeof devices,
-                                           devices, &bytes);
-        i = config->index < 0 ? 0 : config->index;
-        if (status || (size_t)i >= bytes / sizeof *devices)
-            return opencl_fail(opencl, err, ENODEV,
-                               "the context that `base` names has no such device", status);
-        pool->device = devices[i];
-        opencl->cl.RetainContext(pool->context);
-        return 0;
-    }
+    if (config->base)
+        return opencl_choose_given(opencl, config, pool, err);
     if (i >= opencl->count)
         return opencl->host->fail(err, ENODEV, "there are %d OpenCL devices, not %d", opencl->count,
                                   i + 1);
