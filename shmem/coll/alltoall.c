@@ -7,6 +7,9 @@
 #include "coll/staged.h"
 #include "core/fatal.h"
 
+#define MANY_FAR 64 /* members for sy_data_many: the grid has as many gets, but fewer connections  \
+                     */
+
 static void alltoall_through_slot(const struct sy_group *group, char *dest, const char *source,
                                   size_t length)
 {
@@ -154,7 +157,7 @@ void sy_alltoall(const struct sy_group *group, void *dest, const void *source, s
     else if (sy_group_spans(group))
         sy_alltoall_nodes(group, dest, source,
                           &(struct sy_blocks){length, 1, (ptrdiff_t)length, (ptrdiff_t)length});
-    else if (sy_data_many(group, length))
+    else if (sy_data_many(group, length, MANY_FAR))
         alltoall_through_grid(group, dest, source, length);
     else if (sy_data_small(group, length, 2 * SY_SMALL) && all <= sy_group_slot_size(group))
         alltoall_through_slot(group, dest, source, length);

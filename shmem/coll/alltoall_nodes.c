@@ -2,16 +2,20 @@
  *
  * Small blocks: the leader takes those for another node from the scratch spaces of its node's
  * members and sends them to that node's leader in one message; there each member takes its own.
- * Large blocks: once all have entered, each member sends what its node has for its likes on others,
- * those with its number, or numbers that none has here. So two nodes have as many streams between
- * them as members, not the square: many streams at once lose packets. */
+ * Where many nodes share processors, leaders send in hops what goes the same way. Large blocks:
+ * once all have entered, each member sends what its node has for its likes on others, those with
+ * its number, or numbers that none has here. So two nodes have as many streams between them as
+ * members, not the square: many streams at once lose packets. */
 #include <stdlib.h>
 
 #include "coll/alltoall.h"
 #include "coll/data.h"
 #include "coll/notify.h"
+#include "coll/tree.h"
 #include "core/fatal.h"
+#include "core/memory/control.h"
 
+#define HOPS_NODES  8                   /* from so many on, blocks go in hops */
 #define AHEAD_BYTES ((size_t)256 << 10) /* see alltoall_nodes_steps_ahead */
 
 /* Copies `count` elements from one array to another. */
@@ -49,24 +53,132 @@ static size_t alltoall_nodes_place_of(const struct sy_nodes *nodes, int j, int s
     return ((size_t)nodes->members + (size_t)sy_nodes_before(nodes, j) * (size_t)size) * length;
 }
 
-static void alltoall_nodes_send_to_node(const struct sy_notify *notify, int j, size_t length)
+/* Copies what this node's members have for those of node j. Returns the end. */
+static char *alltoall_nodes_pack(const struct sy_notify *notify, int j, size_t length, char *to)
 {
     const struct sy_nodes *nodes = sy_group_nodes(notify->group);
-    int size = sy_nodes_size(nodes, j);
-    char *packed = sy_notify_own(notify) + outgoing(nodes, length), *to = packed;
 
     for (int a = 0; a < sy_group_locals(notify->group); a++) {
         const char *blocks = sy_notify_mate(notify, a);
-        for (int b = 0; b < size; b++, to += length)
+        for (int b = 0; b < sy_nodes_size(nodes, j); b++, to += length)
             memcpy(to, blocks + (size_t)sy_nodes_member(nodes, j, b) * length, length);
     }
-    sy_notify_scratch_put(notify, sy_nodes_member(nodes, j, 0),
-                          alltoall_nodes_place_of(nodes, nodes->mine, size, length), packed,
-                          (size_t)(to - packed), SY_NOTIFY_COUNTER, 1);
+    return to;
 }
 
+static void alltoall_nodes_send_to_node(const struct sy_notify *notify, int j, size_t length)
+{
+    const struct sy_nodes *nodes = sy_group_nodes(notify->group);
+    char *packed = sy_notify_own(notify) + outgoing(nodes, length);
+    char *end = alltoall_nodes_pack(notify, j, length, packed);
+
+    sy_notify_scratch_put(
+        notify, sy_nodes_member(nodes, j, 0),
+        alltoall_nodes_place_of(nodes, nodes->mine, sy_nodes_size(nodes, j), length), packed,
+        (size_t)(end - packed), SY_NOTIFY_COUNTER, 1);
+}
+
+static void alltoall_nodes_send_all(const struct sy_notify *notify, size_t length)
+{
+    const struct sy_nodes *nodes = sy_group_nodes(notify->group);
+
+    for (int step = 1; step < nodes->count; step++)
+        alltoall_nodes_send_to_node(notify, sy_nodes_after(nodes, step), length);
+    sy_notify_await_count(notify, (uint64_t)nodes->count - 1);
+}
+
+/* ---- small blocks in hops ---- */
+
+/* Where nodes share processors all messages add up, and between 512 nodes even connections take a
+ * minute. So blocks go in hops, whose distances are the powers of two that a way is the sum of, all
+ * blocks that take the same hop together (Bruck et al., 1997): log2(nodes) messages of half of the
+ * data, to as many nodes.
+ *
+ * The scratch has four parts: a member's blocks; on a leader, a parcel for each node by the
+ * distance that it goes, later by the distance that it came; for each hop, what arrives; and what
+ * is sent. A parcel has room for the blocks between the largest nodes. */
+struct parcels {
+    const struct sy_nodes *nodes;
+    size_t length, bytes; /* of a block, and of a parcel */
+    int most;             /* parcels in a hop: at most every other one */
+};
+
+static struct parcels alltoall_nodes_parcels(const struct sy_nodes *nodes, size_t length)
+{
+    return (struct parcels){nodes, length, (size_t)nodes->most * (size_t)nodes->most * length,
+                            nodes->count / 2};
+}
+
+static unsigned alltoall_nodes_hops(const struct sy_nodes *nodes)
+{
+    unsigned hops = 0;
+
+    while (1L << hops < nodes->count)
+        hops++;
+    return hops;
+}
+
+static size_t alltoall_nodes_parcel_at(const struct parcels *p, int distance)
+{
+    return (size_t)p->nodes->members * p->length + (size_t)distance * p->bytes;
+}
+
+/* Where what arrives by a hop is; that of the hop behind the last is what this leader sends. */
+static size_t alltoall_nodes_hop_at(const struct parcels *p, unsigned hop)
+{
+    return alltoall_nodes_parcel_at(p, p->nodes->count + (int)hop * p->most);
+}
+
+static size_t alltoall_nodes_hops_room(const struct parcels *p)
+{
+    return alltoall_nodes_hop_at(p, alltoall_nodes_hops(p->nodes) + 1);
+}
+
+static bool alltoall_nodes_in_hops(const struct sy_group *group, const struct parcels *p)
+{
+    return sy_tree_fits(p->nodes) && p->nodes->count >= HOPS_NODES &&
+           alltoall_nodes_hops_room(p) <= sy_control_scratch_size(group->team->slot) / 2;
+}
+
+/* Copies the parcels of a hop from their places, or to them. Returns their number. */
+static int alltoall_nodes_load(const struct parcels *p, char *own, unsigned hop, char *parcels,
+                               bool back)
+{
+    int count = 0;
+
+    for (int distance = 1 << hop; distance < p->nodes->count; distance++) {
+        if (!(distance >> hop & 1))
+            continue;
+        char *here = own + alltoall_nodes_parcel_at(p, distance),
+             *there = parcels + (size_t)count++ * p->bytes;
+        memcpy(back ? here : there, back ? there : here, p->bytes);
+    }
+    return count;
+}
+
+static void alltoall_nodes_hop(const struct sy_notify *notify, const struct parcels *p)
+{
+    unsigned hops = alltoall_nodes_hops(p->nodes);
+    char *own = sy_notify_own(notify), *packed = own + alltoall_nodes_hop_at(p, hops);
+
+    for (int step = 1; step < p->nodes->count; step++)
+        alltoall_nodes_pack(notify, sy_nodes_after(p->nodes, step), p->length,
+                            own + alltoall_nodes_parcel_at(p, step));
+    for (unsigned hop = 0; hop < hops; hop++) {
+        size_t at = alltoall_nodes_hop_at(p, hop);
+        int to = sy_nodes_after(p->nodes, 1 << hop);
+        int count = alltoall_nodes_load(p, own, hop, packed, false);
+        sy_notify_scratch_put(notify, sy_nodes_member(p->nodes, to, 0), at, packed,
+                              (size_t)count * p->bytes, hop, 1);
+        sy_notify_await(notify, hop, 1);
+        alltoall_nodes_load(p, own, hop, own + at, true);
+    }
+}
+
+/* ---- all small blocks ---- */
+
 static void alltoall_nodes_take_blocks(const struct sy_notify *notify, char *dest,
-                                       const struct sy_blocks *b)
+                                       const struct sy_blocks *b, const struct parcels *hops)
 {
     const struct sy_group *group = notify->group;
     const struct sy_nodes *nodes = sy_group_nodes(group);
@@ -77,7 +189,8 @@ static void alltoall_nodes_take_blocks(const struct sy_notify *notify, char *des
     for (int step = 0; step < nodes->count; step++) {
         int j = sy_nodes_after(nodes, step), members = sy_nodes_size(nodes, j);
         const char *came = sy_notify_mate(notify, 0) +
-                           alltoall_nodes_place_of(nodes, j, locals, length);
+                           (hops ? alltoall_nodes_parcel_at(hops, nodes->count - step)
+                                 : alltoall_nodes_place_of(nodes, j, locals, length));
         for (int a = 0; a < members; a++) {
             int i = sy_nodes_member(nodes, j, a);
             const char *one = step ? came + (size_t)(a * locals + local) * length
@@ -93,7 +206,10 @@ static void alltoall_nodes_through_leaders(const struct sy_group *group, char *d
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     size_t length = b->size * b->count;
-    struct sy_notify notify = sy_notify_open(group, room_for(nodes, length), 1);
+    struct parcels parcels = alltoall_nodes_parcels(nodes, length);
+    bool hops = alltoall_nodes_in_hops(group, &parcels);
+    size_t room = hops ? alltoall_nodes_hops_room(&parcels) : room_for(nodes, length);
+    struct sy_notify notify = sy_notify_open(group, room, 1);
 
     for (int i = 0; i < group->members.size; i++)
         alltoall_nodes_copy_block(sy_notify_own(&notify) + (size_t)i * length, (ptrdiff_t)b->size,
@@ -101,12 +217,13 @@ static void alltoall_nodes_through_leaders(const struct sy_group *group, char *d
                                   b);
     sy_group_gather(group);
     if (!sy_group_local(group)) {
-        for (int step = 1; step < nodes->count; step++)
-            alltoall_nodes_send_to_node(&notify, sy_nodes_after(nodes, step), length);
-        sy_notify_await_count(&notify, (uint64_t)nodes->count - 1);
+        if (hops)
+            alltoall_nodes_hop(&notify, &parcels);
+        else
+            alltoall_nodes_send_all(&notify, length);
     }
     sy_group_release(group);
-    alltoall_nodes_take_blocks(&notify, dest, b);
+    alltoall_nodes_take_blocks(&notify, dest, b, hops ? &parcels : NULL);
     sy_notify_met(&notify);
 }
 
@@ -204,8 +321,10 @@ void sy_alltoall_nodes(const struct sy_group *group, void *dest, const void *sou
 {
     size_t length = blocks->size * blocks->count;
     const struct sy_nodes *nodes = sy_group_nodes(group);
+    struct parcels parcels = alltoall_nodes_parcels(nodes, length);
 
-    if (length <= SY_NOTIFY_SMALL && room_for(nodes, length) <= SY_NOTIFY_SMALL)
+    if (length <= SY_NOTIFY_SMALL &&
+        (room_for(nodes, length) <= SY_NOTIFY_SMALL || alltoall_nodes_in_hops(group, &parcels)))
         alltoall_nodes_through_leaders(group, dest, source, blocks);
     else
         alltoall_nodes_by_members(group, dest, source, blocks);

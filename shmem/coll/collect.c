@@ -8,6 +8,7 @@
 enum { TAG_STEP, TAG_UP, TAG_DOWN };
 
 #define MOST_ROUNDS SY_GROUP_TAGS /* of the algorithm with a tag for each round */
+#define MANY_FAR    16            /* members for sy_data_many */
 
 /* ---- fcollect ---- */
 
@@ -73,7 +74,8 @@ static void collect_ring(const struct sy_group *group, char *dest, const void *s
 }
 
 /* A member that has the parts of `have` members from itself on reads as many more from the one that
- * follows these. A round's notifier differs from the next one's, so each round has its tag. */
+ * follows these. A round's notifier differs from the next one's, so each round has its tag. An
+ * active set has no tags: there all synchronise before each round. */
 static void collect_doubling(const struct sy_group *group, char *dest, const void *source,
                              size_t length)
 {
@@ -86,8 +88,12 @@ static void collect_doubling(const struct sy_group *group, char *dest, const voi
         int straight = count < size - from ? count : size - from;
         size_t at = (size_t)from * length;
 
-        sy_group_notify(group, sy_data_after(group, size - have), round);
-        sy_group_await(group, round, 1);
+        if (group->team) {
+            sy_group_notify(group, sy_data_after(group, size - have), round);
+            sy_group_await(group, round, 1);
+        } else {
+            sy_group_sync(group);
+        }
         sy_group_pull(group, from, dest + at, dest + at, (size_t)straight * length);
         if (straight < count)
             sy_group_pull(group, from, dest, dest, (size_t)(count - straight) * length);
@@ -128,7 +134,7 @@ void sy_fcollect(const struct sy_group *group, void *dest, const void *source, s
         return;
     else if (sy_group_spans(group))
         sy_fcollect_nodes(group, dest, source, length);
-    else if (group->team && sy_data_many(group, length) && group->members.size <= 1 << MOST_ROUNDS)
+    else if (sy_data_many(group, length, MANY_FAR) && group->members.size <= 1 << MOST_ROUNDS)
         collect_doubling(group, dest, source, length);
     else if (sy_data_small(group, length, SY_SMALL))
         collect_through_slots(group, dest, source, length);

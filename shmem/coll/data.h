@@ -7,6 +7,7 @@
 
 #include "coll/group.h"
 #include "core/rma.h"
+#include "core/start/world.h"
 
 /* Bytes of a piece: small enough that a piece of each of two operands and the result stay in the
  * first cache; a multiple of every element's size. */
@@ -23,9 +24,13 @@
 #define SY_MANY       256
 #define SY_MANY_BLOCK 4096
 
-static inline bool sy_data_many(const struct sy_group *group, size_t length)
+/* `far`: that number for an active set whose members share processors and do not have each other's
+ * memory mapped, where each pair costs a connection and gets. */
+static inline bool sy_data_many(const struct sy_group *group, size_t length, int far)
 {
-    return group->members.size > SY_MANY && length <= SY_MANY_BLOCK;
+    int few = !group->team && sy_world.nodes_crowd ? far : SY_MANY;
+
+    return group->members.size > few && length <= SY_MANY_BLOCK;
 }
 
 static inline bool sy_data_small(const struct sy_group *group, size_t length, size_t limit)

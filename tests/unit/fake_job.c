@@ -484,7 +484,10 @@ static void fake_begin(uint64_t seed, int npes)
 {
     dice = seed;
     slow = 2u << fake_roll(&dice, 6);
-    sy_world = (struct sy_world){.npes = npes, .depth = 1, .thread_level = SHMEM_THREAD_MULTIPLE};
+    sy_world = (struct sy_world){.npes = npes,
+                                 .depth = 1,
+                                 .thread_level = SHMEM_THREAD_MULTIPLE,
+                                 .nodes_crowd = sy_world.nodes_crowd}; /* the test's choice */
     sy_hot = (struct sy_hot){.npes = (unsigned)npes, .carries = true, .looks = SY_LOOKS_POLL_ALL};
     sy_hot.heap.length = FAKE_HEAP;
     sy_windows.count = 2;

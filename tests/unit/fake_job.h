@@ -14,7 +14,7 @@
 #include "coll/group.h"
 
 enum {
-    FAKE_PES = 24,
+    FAKE_PES = 40,
     FAKE_HEAP = 1 << 21 /* bytes of each PE */
 };
 

@@ -123,6 +123,9 @@ static void do_alltoalls(const struct sy_group *group, const struct arrays *a, l
     int size = group->members.size, me = group->members.me;
     size_t count = length / TO < ELEMENTS ? length / TO : ELEMENTS; /* between nodes each is a message */
 
+    if (count > MOST / TO / (size_t)size)
+        count = MOST / TO / (size_t)size;
+
     fill(a->source, round, me, count * (size_t)size * FROM);
     memset(a->dest, 0x77, MOST);
     sy_alltoalls(group, a->dest, a->source, TO, FROM, SIZE, count);
@@ -309,6 +312,8 @@ static const struct placement {
     {"a node of ten PEs and one of three", 13, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1}},
     {"nine nodes", 11, {0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 0}},
     {"twenty-two nodes", 24, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 10, 11, 12, 13, 14, 15, 16, 16, 17, 18, 19, 20, 21}},
+    {"forty nodes", 40, {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
+                         20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39}},
 };
 enum { PLACEMENTS = sizeof placements / sizeof *placements };
 
@@ -345,8 +350,10 @@ START_TEST(short_of_processors)
     rounds = 30;
     run_all(&placements[_i], "storm along trees", 3, storm);
     run_all(&placements[_i], "broadcasts along trees", 1, one_after_the_other);
-    if (placements[_i].npes > 1)
+    if (placements[_i].npes > 1) {
         run_all(&placements[_i], "teams along trees", 1, storm_of_teams);
+        run_all(&placements[_i], "active sets, few pairs", 2, storm_of_sets);
+    }
 }
 END_TEST
 
