@@ -187,8 +187,7 @@ static void info_gather_check_names(struct info *info)
 static void info_gather_check_rules(struct info *info)
 {
     if (!*info->problem.text)
-        sy_route_rules_open(sy_config.routes, sy_options_file(info->options, "routes"),
-                            &info->problem);
+        sy_route_rules_open(sy_config.routes, info->options, &info->problem);
     sy_route_rules_close();
 }
 

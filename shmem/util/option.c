@@ -110,7 +110,7 @@ static int option_bad_value(const struct sy_option_entry *entry, const char *own
                        from->text, sy_option_is_flag(from->variable) ? " (a flag of oshrun)" : "",
                        allowed);
     if (from->file && from->file->secret)
-        return sy_options_not_shown(from->file, err);
+        return sy_options_bad_secret(from->file, err);
     if (from->file)
         return sy_fail(err, EINVAL,
                        "%.150s:%d:%d: \"%s\": the value %.100s is not valid; allowed: %s",
@@ -150,7 +150,7 @@ static int option_check_kind(const struct sy_option_entry *entry, const struct s
     if (!wrong)
         return 0;
     if (value->secret)
-        return sy_options_not_shown(value, err);
+        return sy_options_bad_secret(value, err);
     return sy_fail(err, EINVAL, "%.150s:%d:%d: \"%s\" is %s; allowed: %s", value->file, value->line,
                    value->column, value->key, kinds[value->kind],
                    sy_option_allowed(&entry->row, buffer, sizeof buffer));
@@ -190,7 +190,7 @@ static struct source option_find_source(struct sy_options *set, struct sy_option
     if (!file || file->kind == SY_FILE_NULL)
         file = general ? general : file;
     entry->origin = "default";
-    entry->from_file = false;
+    entry->file = NULL;
     if (text) {
         from.text = sy_options_keep(set, "%s", text);
         entry->origin = sy_option_is_flag(from.variable)
@@ -199,7 +199,7 @@ static struct source option_find_source(struct sy_options *set, struct sy_option
     } else if (file && file->kind != SY_FILE_NULL) {
         from.file = file;
         from.text = file->text;
-        entry->from_file = true;
+        entry->file = file;
         entry->origin = sy_options_keep(set, "%s:%d", file->file, file->line);
     }
     return from;
@@ -262,13 +262,16 @@ void sy_options_visit(struct sy_options *set, sy_option_visitor *visit, void *ar
         }
 }
 
-const char *sy_options_file(const struct sy_options *set, const char *name)
+const char *sy_options_file(const struct sy_options *set, const char *name, bool *secret)
 {
+    *secret = false;
     for (size_t t = 0; t < set->tables; t++)
         for (size_t i = 0; i < set->table[t].count; i++) {
             const struct sy_option_entry *entry = &set->table[t].entry[i];
-            if (!strcmp(entry->row.name, name))
-                return entry->from_file ? entry->origin : NULL;
+            if (strcmp(entry->row.name, name) != 0 || !entry->file)
+                continue;
+            *secret = entry->file->secret;
+            return entry->origin;
         }
     return NULL;
 }

@@ -12,6 +12,7 @@
 #ifndef SY_UTIL_OPTION_H
 #define SY_UTIL_OPTION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <switchyard/error.h>
 #include <switchyard/option.h>
@@ -57,8 +58,12 @@ typedef void sy_option_visitor(const char *owner, const struct sy_option *row, c
                                const char *value, const char *origin, void *arg);
 void sy_options_visit(struct sy_options *set, sy_option_visitor *visit, void *arg);
 
-/* "FILE:LINE" if the value of a row is from a file, else NULL. */
-const char *sy_options_file(const struct sy_options *set, const char *name);
+/* "FILE:LINE" if the value of a row is from a file, else NULL. secret: the user who started this
+ * program may not read that file, so nobody is to be told the value. */
+const char *sy_options_file(const struct sy_options *set, const char *name, bool *secret);
+
+/* The error for whatever is wrong at `where`, "FILE:LINE", in such a file. */
+int sy_options_not_shown(const char *where, struct sy_error *err);
 
 /* The name of the index-th row marked SY_OPTION_JOB, and a hash of its value; false past the last.
  */

@@ -245,14 +245,21 @@ static int option_json_read_text(const char *path, char **text, size_t *length,
     return 0;
 }
 
+int sy_options_not_shown(const char *where, struct sy_error *err)
+{
+    return sy_fail(err, EINVAL,
+                   "%.230s: not valid; what is there is not shown, since the user who started this "
+                   "program may not read the file",
+                   where);
+}
+
 /* An error in a file, without any of its contents. */
 static int option_json_not_shown(const char *file, int line, int column, struct sy_error *err)
 {
-    return sy_fail(
-        err, EINVAL,
-        "%.200s:%d:%d: not valid; what is there is not shown, since the user who started "
-        "this program may not read the file",
-        file, line, column);
+    char where[240];
+
+    snprintf(where, sizeof where, "%.200s:%d:%d", file, line, column);
+    return sy_options_not_shown(where, err);
 }
 
 static int option_json_add_text(struct sy_options *set, const char *path, const char *text,
@@ -345,7 +352,7 @@ const struct sy_file_value *sy_options_claim(struct sy_options *set, const char 
     return last;
 }
 
-int sy_options_not_shown(const struct sy_file_value *value, struct sy_error *err)
+int sy_options_bad_secret(const struct sy_file_value *value, struct sy_error *err)
 {
     return option_json_not_shown(value->file, value->line, value->column, err);
 }
@@ -356,7 +363,7 @@ static int option_json_unknown_key(const struct sy_options *set, const struct sy
     size_t room = 0, count = 0;
 
     if (value->secret)
-        return sy_options_not_shown(value, err);
+        return sy_options_bad_secret(value, err);
     for (size_t t = 0; t < set->tables; t++)
         room += set->table[t].count;
     const char **names = calloc(room + 1, sizeof *names), *nearest = NULL;

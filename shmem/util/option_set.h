@@ -17,7 +17,7 @@ struct sy_option_entry {
                                           have nothing of their own; else NULL */
     const char *value;                 /* as a user would write it */
     const char *origin;                /* as sy_options_visit shows it */
-    bool from_file;                    /* the origin is a file and its line */
+    const struct sy_file_value *file;  /* that it is from, or NULL */
     uint32_t hash;                     /* of the value itself: "1g" is "1024m" */
 };
 
@@ -73,7 +73,7 @@ const char *sy_options_getenv(struct sy_options *set, const struct sy_option_ent
 bool sy_option_is_flag(const char *variable);
 
 /* The error for a secret value that is wrong, whatever is wrong with it. */
-int sy_options_not_shown(const struct sy_file_value *value, struct sy_error *err);
+int sy_options_bad_secret(const struct sy_file_value *value, struct sy_error *err);
 
 /* The files' value for a key, marked as claimed in every file; or NULL. */
 const struct sy_file_value *sy_options_claim(struct sy_options *set, const char *key);

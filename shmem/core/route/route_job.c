@@ -135,9 +135,7 @@ static int route_job_check_rules(const struct sy_route_job *job, struct sy_error
 
     for (unsigned i = 0; (name = sy_route_rules_name(i)); i++)
         if (!route_job_knows(job, name) && !route_job_is_installed(name))
-            return sy_fail(err, ENOENT, "SHMEM_ROUTES names '%s', but %s such %s", name,
-                           strchr(name, '@') ? "SHMEM_TRANSPORTS has no" : "there is no",
-                           strchr(name, '@') ? "instance" : "transport");
+            return sy_route_rules_no_such(name, err);
     return 0;
 }
 

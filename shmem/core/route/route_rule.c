@@ -8,6 +8,7 @@
 #include "core/route/route_rule.h"
 #include "util/error.h"
 #include "util/net/interfaces.h"
+#include "util/option.h"
 #include "util/parse.h"
 
 enum { RULES_MAX = 64, NAMES_MAX = 8, NAME_MAX_LENGTH = 64, ADDRESS = 17 };
@@ -36,6 +37,7 @@ static struct {
     unsigned count;
     bool nets;
     const char *file; /* that they are from, with the line; or NULL */
+    bool secret;      /* the file's contents */
 } rules;
 
 /* ---- parsing ---- */
@@ -43,6 +45,8 @@ static struct {
 static int route_rule_bad(const struct rule *rule, const char *what, const char *word,
                           struct sy_error *err)
 {
+    if (rules.secret)
+        return sy_options_not_shown(rules.file, err);
     return sy_fail(err, EINVAL,
                    "%.150s%sSHMEM_ROUTES: rule %u, \"%.*s\": %s%s; a rule is such as "
                    "\"from=node0* to=net:10.0.0.0/8 prefer=a,b\" with prefer, require or exclude",
@@ -153,10 +157,10 @@ static int route_rule_parse(const char *text, size_t length, struct sy_error *er
     return 0;
 }
 
-int sy_route_rules_open(const char *text, const char *file, struct sy_error *err)
+int sy_route_rules_open(const char *text, const struct sy_options *options, struct sy_error *err)
 {
     sy_route_rules_close();
-    rules.file = file;
+    rules.file = sy_options_file(options, "routes", &rules.secret);
     rules.rule = *text ? calloc(RULES_MAX, sizeof *rules.rule) : NULL;
     if (*text && !rules.rule)
         return sy_fail(err, ENOMEM, "no memory for the rules of SHMEM_ROUTES");
@@ -185,7 +189,10 @@ const char *sy_route_rule_text(unsigned rule, char *buffer, size_t room)
 {
     const struct rule *r = &rules.rule[rule - 1];
 
-    snprintf(buffer, room, "%.*s", (int)r->length, r->text);
+    if (rules.secret)
+        snprintf(buffer, room, "in %s", rules.file);
+    else
+        snprintf(buffer, room, "%.*s", (int)r->length, r->text);
     return buffer;
 }
 
@@ -207,6 +214,15 @@ const char *sy_route_rules_name(unsigned index)
         index -= rules.rule[i].names;
     }
     return NULL;
+}
+
+int sy_route_rules_no_such(const char *name, struct sy_error *err)
+{
+    if (rules.secret)
+        return sy_options_not_shown(rules.file, err);
+    return sy_fail(err, ENOENT, "SHMEM_ROUTES names '%s', but %s such %s", name,
+                   strchr(name, '@') ? "SHMEM_TRANSPORTS has no" : "there is no",
+                   strchr(name, '@') ? "instance" : "transport");
 }
 
 /* ---- networks ---- */

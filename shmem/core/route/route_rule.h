@@ -26,15 +26,21 @@ struct sy_route_end {
     size_t nets_length;
 };
 
-/* Takes the rules of `text`, which must live until sy_route_rules_close. file: the "FILE:LINE" that
- * they are from, or NULL. -EINVAL: err says what is wrong with which one. */
-int sy_route_rules_open(const char *text, const char *file, struct sy_error *err);
+struct sy_options;
+
+/* Takes the rules of `text`, the value of SHMEM_ROUTES in `options`; both must live until
+ * sy_route_rules_close. -EINVAL: err says what is wrong with which one, unless nobody is to be told
+ * what is in their file. */
+int sy_route_rules_open(const char *text, const struct sy_options *options, struct sy_error *err);
 void sy_route_rules_close(void);
 
 /* Whether some rule prefers or requires a transport; and the name at `index` of all that are in
  * rules, in no order, or NULL past the last. */
 bool sy_route_rules_want(const char *name);
 const char *sy_route_rules_name(unsigned index);
+
+/* The error for a name in a rule that no transport has. */
+int sy_route_rules_no_such(const char *name, struct sy_error *err);
 
 /* Whether rules speak of networks, so that PEs must tell each other their addresses; and this
  * machine's, as bytes of at most `room`; returns how many. */

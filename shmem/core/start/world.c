@@ -204,7 +204,7 @@ static int world_start(struct sy_error *err)
         rc = world_make_memory(err);
     host.named = sy_routes_named(sy_config.transports);
     if (!rc)
-        rc = sy_route_rules_open(sy_config.routes, sy_options_file(options, "routes"), err);
+        rc = sy_route_rules_open(sy_config.routes, options, err);
     if (!rc)
         rc = sy_routes_load(sy_config.transports, options, err);
     host.unattended = sy_config.progress == SY_PROGRESS_POLLING;
