@@ -46,8 +46,9 @@ struct info {
     struct sy_error problem; /* what is wrong with the configuration, or "" */
 };
 
-/* Fills *info. No error is fatal: errors are part of the information. */
-void info_gather(struct info *info);
+/* Fills *info; of configuration files only `file` is read, unless it is NULL. No error is fatal:
+ * errors are part of the information. */
+void info_gather(struct info *info, const char *file);
 void info_free(struct info *info);
 
 /* "size", as the listings call an option's type; and with what it allows, as "one of auto, remap".

@@ -191,12 +191,12 @@ static void info_gather_check_rules(struct info *info)
     sy_route_rules_close();
 }
 
-void info_gather(struct info *info)
+void info_gather(struct info *info, const char *file)
 {
     memset(info, 0, sizeof *info);
     info->library = info_gather_library_file();
     info->places = sy_plugins_places();
-    info->options = sy_config_load(&info->problem);
+    info->options = sy_config_load(file, &info->problem);
     info_gather_add_plugins(info);
     if (info->options) {
         info_gather_check_names(info);

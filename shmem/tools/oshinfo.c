@@ -30,7 +30,7 @@ static const char usage[] =
     "line.\n";
 
 /* Takes the library's variables out of the environment: a file is judged by itself. */
-static void oshinfo_leave_environment(const char *file)
+static void oshinfo_leave_environment(void)
 {
     size_t i = 0;
 
@@ -41,7 +41,6 @@ static void oshinfo_leave_environment(const char *file)
         if (!option || !strcmp(name, "SHMEM_PLUGIN_PATH") || unsetenv(name))
             i++;
     }
-    setenv("SHMEM_CONFIG", file, 1);
 }
 
 /* Shows the routes: the library prints the table when it starts, on PE 0. */
@@ -61,8 +60,8 @@ static int oshinfo_run(enum mode mode, const char *file)
     if (mode == ROUTES)
         return oshinfo_show_routes();
     if (mode == CHECK)
-        oshinfo_leave_environment(file);
-    info_gather(&info);
+        oshinfo_leave_environment();
+    info_gather(&info, mode == CHECK ? file : NULL);
     if (mode == TEXT)
         info_print_text(&info);
     if ((mode == JSON && info_print_json(&info)) || (mode == SCHEMA && info_print_schema(&info))) {
@@ -74,11 +73,7 @@ static int oshinfo_run(enum mode mode, const char *file)
     if (mode == MARKDOWN && info.options)
         info_print_markdown(&info);
     if (*info.problem.text) {
-        static const char variable[] = "SHMEM_CONFIG: "; /* which the user has not set */
-        size_t from = mode == CHECK && !strncmp(info.problem.text, variable, sizeof variable - 1)
-                          ? sizeof variable - 1
-                          : 0;
-        fprintf(stderr, "oshinfo: %s\n", info.problem.text + from);
+        fprintf(stderr, "oshinfo: %s\n", info.problem.text);
         status = 1;
     } else if (mode == CHECK) {
         printf("%s: no errors\n", file);

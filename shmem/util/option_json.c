@@ -319,8 +319,10 @@ static int option_json_read_if_there(struct sy_options *set, const char *directo
     return option_json_add(set, path, err);
 }
 
-int sy_options_read_files(struct sy_options *set, struct sy_error *err)
+int sy_options_read_files(struct sy_options *set, const char *alone, struct sy_error *err)
 {
+    if (alone)
+        return option_json_add(set, alone, err);
     const char *config = secure_getenv("XDG_CONFIG_HOME"), *home = secure_getenv("HOME");
     const char *named = secure_getenv("SHMEM_CONFIG");
     int rc = option_json_read_if_there(set, SY_SYSCONFDIR, "/switchyard/shmem.json", err);

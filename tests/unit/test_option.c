@@ -49,7 +49,7 @@ static struct sy_options *load(void)
 
     ck_assert_ptr_nonnull(set);
     err.text[0] = '\0';
-    if (!sy_options_read_files(set, &err) && !sy_options_add(set, "core", rows, &got, &err))
+    if (!sy_options_read_files(set, NULL, &err) && !sy_options_add(set, "core", rows, &got, &err))
         return set;
     sy_options_free(set);
     return NULL;

@@ -271,7 +271,7 @@ static const char *config_debug_categories(const char *text)
 
 static struct sy_options *current;
 
-struct sy_options *sy_config_load(struct sy_error *err)
+struct sy_options *sy_config_load(const char *file, struct sy_error *err)
 {
     struct sy_options *set = sy_options_new();
     struct settings read;
@@ -280,7 +280,7 @@ struct sy_options *sy_config_load(struct sy_error *err)
         sy_fail(err, ENOMEM, "no memory for options");
         return NULL;
     }
-    if (sy_options_read_files(set, err) || sy_options_add(set, "core", rows, &read, err)) {
+    if (sy_options_read_files(set, file, err) || sy_options_add(set, "core", rows, &read, err)) {
         sy_options_free(set);
         return NULL;
     }

@@ -84,9 +84,10 @@ extern struct sy_config sy_config;
 
 struct sy_options;
 
-/* Reads files and environment into sy_config. May be called again (re-initialisation). Returns the
- * option set, to which plugins' tables are added, or NULL with err. */
-struct sy_options *sy_config_load(struct sy_error *err);
+/* Reads files and environment into sy_config; of files only `file`, unless it is NULL. May be
+ * called again (re-initialisation). Returns the option set, to which plugins' tables are added, or
+ * NULL with err. */
+struct sy_options *sy_config_load(const char *file, struct sy_error *err);
 
 /* The set of the last load, for tables that come later. */
 struct sy_options *sy_config_options(void);

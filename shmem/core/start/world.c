@@ -190,7 +190,7 @@ static int world_make_memory(struct sy_error *err)
 
 static int world_start(struct sy_error *err)
 {
-    struct sy_options *options = sy_config_load(err);
+    struct sy_options *options = sy_config_load(NULL, err);
 
     if (!options)
         return -EINVAL;
