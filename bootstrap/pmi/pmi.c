@@ -2,7 +2,6 @@
  * Flux. PMI carries PE 0's contact to all, with one put, one barrier and one get a PE; the rest
  * goes over the control tree. MPI may use the same PMI connection, before or after, so PMI is left
  * as it is found, and finalised only at exit and only where MPI was never there to do it. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "bootstrap/control/tree/tree.h"
 #include "bootstrap/mpi/library.h"
 #include "util/clock.h"
+#include "util/stays.h"
 
 static const char KEY[] = "switchyard-root";
 
@@ -185,12 +185,10 @@ static struct {
 static bool pmi_defer(const struct pmi_client *client)
 {
     struct stat st;
-    Dl_info file;
 
     if (sy_pmi_mpi() != SY_PMI_MPI_LINKED || client->connected || fstat(client->fd, &st))
         return false;
-    if (dladdr(&last, &file) && file.dli_fname) /* it is not to be unloaded before */
-        dlopen(file.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    sy_stays(&last, RTLD_LOCAL); /* it is not to be unloaded before */
     last.client = *client;
     last.inode = st.st_ino;
     last.process = getpid();

@@ -13,6 +13,7 @@
 #include "util/bits.h"
 #include "util/log.h"
 #include "util/opencl_object.h"
+#include "util/stays.h"
 
 typedef struct cl_object *cl_object;
 
@@ -45,7 +46,7 @@ static void opencl_load(void)
                                         "clFlush",
                                         "clGetCommandQueueInfo",
                                         "clGetPlatformIDs"};
-    void *handle = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), *found;
+    void *handle = sy_stays_open("libOpenCL.so.1"), *found;
 
     loaded = handle;
     for (size_t i = 0; i < SY_COUNT(names) && loaded; i++) {

@@ -1,6 +1,5 @@
 /* An MPI's calls: see calls.h. Compiled once for each family of MPIs. This file alone includes
  * mpi.h, and has the process's state: MPI is begun once in a process, and ended once. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <mpi.h>
 #include <pthread.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "transports/mpi/calls.h"
+#include "util/stays.h"
 
 #if MPI_VERSION >= 4
 #define SESSIONS 1
@@ -85,18 +85,10 @@ int shmem_mpi_in_session(int *flag)
     return 0;
 }
 
-static void calls_publish_file(void *function)
-{
-    Dl_info info;
-
-    if (dladdr(function, &info) && info.dli_fname)
-        dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
-}
-
 static void calls_publish(void)
 {
-    calls_publish_file((void *)(uintptr_t)MPI_Get_version);
-    calls_publish_file((void *)(uintptr_t)shmem_mpi_in_session);
+    sy_stays((void *)(uintptr_t)MPI_Get_version, RTLD_GLOBAL);
+    sy_stays((void *)(uintptr_t)shmem_mpi_in_session, RTLD_GLOBAL);
 }
 
 #if SESSIONS

@@ -6,6 +6,7 @@
 
 #include "space/devices/opencl/opencl.h"
 #include "util/bits.h"
+#include "util/stays.h"
 
 static const struct {
     const char *name;
@@ -33,7 +34,7 @@ static const struct {
 /* Drivers have threads of their own that do not end with the last object, so the library stays. */
 int sy_opencl_load(struct opencl_library *cl, const struct sy_host *host, struct sy_error *err)
 {
-    cl->handle = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    cl->handle = sy_stays_open("libOpenCL.so.1");
     if (!cl->handle)
         return host->fail(err, ENODEV,
                           "OpenCL's library cannot be loaded (%s); Debian's package is "
