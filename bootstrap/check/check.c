@@ -9,6 +9,7 @@
 
 #include "bootstrap/check/host.h"
 #include "bootstrap/launcher/memory.h"
+#include "util/net/ports.h"
 
 static const double CLOCKS_APART = 1.0; /* seconds from which on clocks are complained of */
 
@@ -108,20 +109,15 @@ static void check_make_token(char token[33])
 
 /* The range of ports that the job would use: 0 0 for any. Returns false where the setting is no
  * range. */
-static bool check_find_ports(const struct sy_flags *flags, int *low, int *high)
+static bool check_find_ports(const struct sy_flags *flags, unsigned *low, unsigned *high)
 {
     const char *range = getenv("SHMEM_TCP_PORT_RANGE");
-    char more;
 
     for (size_t i = 0; i < flags->exports.count; i++) {
         if (strcmp(flags->exports.item[i].name, "SHMEM_TCP_PORT_RANGE") == 0)
             range = flags->exports.item[i].value;
     }
-    *low = *high = 0;
-    if (!range || !*range)
-        return true;
-    if (sscanf(range, "%5d:%5d%c", low, high, &more) == 2 && *low > 0 && *low <= *high &&
-        *high <= 65535)
+    if (!sy_ports_read(range ? range : "", low, high))
         return true;
     fprintf(stderr,
             "oshcheck: '%s' is no range of ports; write the first and the last one, such as "
@@ -141,12 +137,12 @@ static bool check_measure(const struct sy_flags *flags, struct host *from, struc
     char token[33], *question, *port, *answer = NULL, *addresses = check_addresses_of(to);
     char address[64];
     double trip, rate;
-    int low, high;
+    unsigned low, high;
     bool good;
 
     check_make_token(token);
     check_find_ports(flags, &low, &high);
-    question = sy_memory_text("listen %s %d %d", token, low, high);
+    question = sy_memory_text("listen %s %u %u", token, low, high);
     port = sy_host_ask(to, question);
     free(question);
     if (port && *port != '!' && strspn(port, "0123456789,") == strlen(port)) {
@@ -188,11 +184,11 @@ static bool check_measure_all(const struct sy_flags *flags, struct host *hosts, 
 /* Advice where hosts do not reach each other. */
 static void check_advise(const struct sy_flags *flags)
 {
-    int low, high;
+    unsigned low, high;
 
     check_find_ports(flags, &low, &high);
     if (low)
-        printf("\nPEs connect to each other at the ports from %d to %d: let them pass in firewalls "
+        printf("\nPEs connect to each other at the ports from %u to %u: let them pass in firewalls "
                "and security groups\nbetween all of the hosts, in both directions",
                low, high);
     else
@@ -208,7 +204,7 @@ int sy_check_hosts(const struct sy_flags *flags, bool slurm)
     struct host *hosts = sy_memory_zeroed((size_t)count, sizeof *hosts);
     const struct host *first = NULL;
     bool good = true, ways;
-    int low, high;
+    unsigned low, high;
 
     if (!check_find_ports(flags, &low, &high)) {
         free(hosts);

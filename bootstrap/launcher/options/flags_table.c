@@ -10,6 +10,7 @@
 #include "bootstrap/control/protocol.h"
 #include "bootstrap/launcher/spec.h"
 #include "config.h"
+#include "util/net/ports.h"
 #include "util/parse.h"
 
 static int flags_table_add_export(struct sy_exports *exports, int kind, const char *name,
@@ -375,6 +376,16 @@ static int flags_table_take_heap(struct sy_parser *parser)
                                   value, true);
 }
 
+static int flags_table_take_ports(struct sy_parser *parser)
+{
+    unsigned first, last;
+
+    if (sy_ports_read(parser->value, &first, &last) != 0)
+        return flags_table_needs(parser, "the first and the last port, such as 5000:5100");
+    return flags_table_add_export(&parser->flags->exports, SY_EXPORT_SET, "SHMEM_TCP_PORT_RANGE",
+                                  parser->value, true);
+}
+
 static int flags_table_take_config(struct sy_parser *parser)
 {
     struct sy_flags *flags = parser->flags;
@@ -527,7 +538,7 @@ const struct sy_flag sy_flag_rows[] = {
             "transports, best first: shm,tcp; or what to leave out: ^ofi (SHMEM_TRANSPORTS)"),
     SETTING("if-include iface interfaces", "SHMEM_TCP_INTERFACES", "LIST", "--if-include LIST",
             "interfaces for TCP: names, globs, ranges of addresses; ! excludes (SHMEM_TCP_INTERFACES)"),
-    SETTING("port-range", "SHMEM_TCP_PORT_RANGE", "A:B", "--port-range A:B",
+    WORD("port-range", flags_table_take_ports, "A:B", "--port-range A:B",
             "ports for TCP (SHMEM_TCP_PORT_RANGE); --check opens its ports among them too"),
     SETTING("family", "SHMEM_TCP_FAMILY", "KIND", "--family KIND", "addresses for TCP: auto, ipv4, ipv6 (SHMEM_TCP_FAMILY)"),
     SETTING("ipv4 4", "SHMEM_TCP_FAMILY=ipv4", NULL, NULL, NULL),

@@ -15,6 +15,7 @@
 #include "util/error.h"
 #include "util/file.h"
 #include "util/net/interfaces.h"
+#include "util/net/ports.h"
 
 #define BACKLOG 4096 /* a job's PEs may all connect at once; the kernel lowers it to somaxconn */
 
@@ -455,16 +456,8 @@ int sy_interfaces_choose(const char *setting, const char *list, int family,
 int sy_ports_parse(const char *setting, const char *range, unsigned *first, unsigned *last,
                    struct sy_error *err)
 {
-    int used = 0;
-
-    *first = *last = 0;
-    if (!*range)
+    if (!sy_ports_read(range, first, last))
         return 0;
-    if (strspn(range, "0123456789:") == strlen(range) &&
-        sscanf(range, "%5u:%5u%n", first, last, &used) == 2 && !range[used] && *first &&
-        *first <= *last && *last <= 65535)
-        return 0;
-    *first = 0;
     return sy_fail(err, EINVAL,
                    "%s: '%.40s' is no range of ports; write the first and "
                    "the last one, such as 5000:5100",
