@@ -1,7 +1,7 @@
 /* The first contact of all PEs with all others, at once.
- *   first alltoall|puts [LATE SECONDS]
- * alltoall: by the collective; puts: each PE puts to all others in the order of their numbers. PE
- * LATE does nothing of the library's for a while before that. */
+ *   first around|puts [LATE SECONDS]
+ * Each PE puts to all others: around, beginning with the one after itself; puts: in the order of
+ * their numbers. PE LATE does nothing of the library's for a while before that. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -9,10 +9,12 @@
 
 static long *source, *dest;
 
-static void put_to_all(int me, int n)
+static void put_to_all(int me, int n, int first)
 {
-    for (int pe = 0; pe < n; pe++)
+    for (int step = 0; step < n; step++) {
+        int pe = (first + step) % n;
         shmem_long_p(&dest[me], source[pe], pe);
+    }
     shmem_barrier_all();
 }
 
@@ -30,10 +32,7 @@ int main(int argc, char **argv)
         source[pe] = 1000L * me + pe + 1;
     if (argc > 3 && atoi(argv[2]) == me)
         sleep((unsigned)atoi(argv[3]));
-    if (argc > 1 && !strcmp(argv[1], "puts"))
-        put_to_all(me, n);
-    else
-        CHECK(!shmem_alltoallmem(SHMEM_TEAM_WORLD, dest, source, sizeof *source));
+    put_to_all(me, n, argc > 1 && !strcmp(argv[1], "puts") ? 0 : me + 1);
     for (int pe = 0; pe < n; pe++)
         CHECK(dest[pe] == 1000L * pe + me + 1);
     int status = check_end("first");
