@@ -387,6 +387,8 @@ static void message_table_disarm(void *self)
     messages->inner->disarm(messages->self);
 }
 
+/* The other side says how far it has applied requests only if it is asked, which the next progress
+ * does: notifications of barriers, for example, wait for no answer. */
 static int message_table_outstanding(void *self, struct sy_outstanding *list, int room)
 {
     struct sy_messages *messages = self;
@@ -394,15 +396,20 @@ static int message_table_outstanding(void *self, struct sy_outstanding *list, in
 
     for (unsigned i = 0; i < sy_engine_peers(&messages->engine) && count >= 0 && count < room;
          i++) {
-        const struct sy_engine_peer *peer = messages->engine.peer[i];
+        struct sy_engine_peer *peer = messages->engine.peer[i];
+        uint64_t applied = sy_tx_applied(&peer->tx), tail = sy_tx_tail(&peer->tx);
         struct sy_outstanding entry = {.pe = peer->pe,
-                                       .bytes = sy_tx_tail(&peer->tx) - sy_tx_applied(&peer->tx),
+                                       .bytes = tail - applied,
                                        .replies = sy_pending_count(&peer->pending),
                                        .seconds = -1,
                                        .state = atomic_load(&peer->tx.blocked) ? "without room"
                                                                                : NULL};
         if (entry.bytes || entry.replies || sy_message_owes((const struct sy_message_peer *)peer))
             list[count++] = entry;
+        if (entry.bytes) {
+            sy_tx_ask(&peer->tx, tail);
+            sy_message_owe((struct sy_message_peer *)peer);
+        }
     }
     return count;
 }

@@ -21,6 +21,7 @@
 #include "core/crash.h"
 #include "core/issue.h"
 #include "core/start/config.h"
+#include "core/wait/blocked.h"
 #include "core/wait/pause.h"
 #include "core/wait/progress.h"
 #include "core/wait/sleep.h"
@@ -319,6 +320,7 @@ int sy_proxy_thread(pthread_t *thread, void *(*run)(void *))
 {
     sigset_t all, before;
 
+    sy_blocked_threads_issue();
     sigfillset(&all);
     sy_crash_let_through(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

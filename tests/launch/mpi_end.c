@@ -1,13 +1,15 @@
 /* mpi_end HOW [VALUE]: a job of MPI and OpenSHMEM whose last process ends in some way. PE 0
  * computes, PE 1 waits in MPI, others in OpenSHMEM. HOW = wait: nothing ends until all are killed;
  * late: the job ends in order, but the last process looks at MPI for a while when others have gone.
- */
+ * leave: the last process exits with status 0 while all others are in a barrier, where they would
+ * stay; get: the same, but they read its memory and then end as well, which is in order. */
 #include <mpi.h>
 #include <shmem.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int end_late(int last)
 {
@@ -18,6 +20,24 @@ static int end_late(int last)
         MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
     MPI_Finalize();
     return 0;
+}
+
+static int end_left(int last, int other)
+{
+    static long mine = 7, theirs;
+
+    if (last)
+        exit(0);
+    if (other) {
+        usleep(200000); /* PE 0 leaves meanwhile */
+        theirs = shmem_long_g(&mine, shmem_n_pes() - 1);
+    } else {
+        shmem_barrier_all();
+        shmem_barrier_all();
+    }
+    shmem_finalize();
+    MPI_Finalize();
+    return other && theirs != 7;
 }
 
 int main(int argc, char **argv)
@@ -36,6 +56,8 @@ int main(int argc, char **argv)
     shmem_barrier_all();
     if (!strcmp(how, "late"))
         return end_late(me == npes - 1);
+    if (!strcmp(how, "leave") || !strcmp(how, "get"))
+        return end_left(me == npes - 1, !strcmp(how, "get"));
     if (me == npes - 1) {
         if (!strcmp(how, "global_exit"))
             shmem_global_exit(value);

@@ -6,12 +6,15 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <shmem/constants.h>
 
 #include "core/wait/progress.h"
 #include "core/wait/blocked.h"
@@ -32,6 +35,8 @@ struct tasks {
 };
 
 static struct tasks before, own = {.count = -1};
+
+static atomic_bool issues; /* threads of the library issue operations */
 
 static bool wait_blocked_is_among(const struct tasks *tasks, pid_t task)
 {
@@ -73,6 +78,11 @@ void sy_blocked_threads_end(void)
         wait_blocked_list_tasks(&own, &before);
 }
 
+void sy_blocked_threads_issue(void)
+{
+    atomic_store(&issues, true);
+}
+
 /* Whether a thread is in a futex without a limit that is private to the process, as in
  * pthread_cond_wait or between two parallel regions of OpenMP; or waits in pthread_join for one of
  * `tasks`, whose number is the word that is waited for. */
@@ -111,6 +121,16 @@ static bool wait_blocked_all_threads(void)
             !wait_blocked_is_parked(others.task[i], &others))
             return false;
     return others.count > 0;
+}
+
+/* Whether no thread can do anything for another PE. Below SHMEM_THREAD_MULTIPLE one thread at a
+ * time calls the library. Where that thread waits for words that only the library writes, the
+ * others do not matter; an MPI in the process, for example, has threads that sleep on descriptors.
+ */
+static bool wait_blocked_threads(bool inside)
+{
+    return (inside && sy_world.thread_level != SHMEM_THREAD_MULTIPLE && !atomic_load(&issues)) ||
+           wait_blocked_all_threads();
 }
 
 static bool wait_blocked_has_children(void)
@@ -154,7 +174,7 @@ uint64_t sy_blocked_look(double limit, unsigned *flags, double *seconds)
     uint64_t wait = sy_stall_waits(&inside, seconds);
 
     *flags = 0;
-    if (!wait || !wait_blocked_all_threads() || wait_blocked_has_outstanding())
+    if (!wait || !wait_blocked_threads(inside) || wait_blocked_has_outstanding())
         return 0;
     if (sy_world.finalizing)
         *flags |= SY_BLOCKED_FINALIZING;

@@ -9,6 +9,10 @@
 void sy_blocked_threads_begin(void);
 void sy_blocked_threads_end(void);
 
+/* From here on a thread of the library issues operations, beside those of the program. Any thread.
+ */
+void sy_blocked_threads_issue(void);
+
 /* Which wait this PE is in, with SY_BLOCKED_ flags and for how many seconds; 0: it is not blocked:
  * a thread does something else, or a transport has something under way. limit: of
  * SHMEM_DEADLOCK_TIMEOUT. By the progress thread. */
