@@ -265,8 +265,8 @@ static bool alltoall_nodes_send_block(const struct sy_notify *notify, int from, 
  * many streams would meet on the line of one node while others are idle, and lose packets. So a
  * node's members send to one node after the other, beginning with the next, and go on to a step
  * when all that others sent them up to so many steps before has arrived: then each line carries a
- * few streams each way. Two steps are under way where nodes have one member, so that a line has
- * something to carry while a word is on its way, and more where they are short; several members'
+ * few streams each way. Four steps are under way where nodes have one member, because a line is idle
+ * while all that send on it are held up elsewhere, and more where they are short; several members'
  * streams fill it by themselves. What is sent leaves from where it is, so nobody waits for a
  * confirmation within a step.
  *
@@ -276,7 +276,7 @@ static bool alltoall_nodes_send_block(const struct sy_notify *notify, int from, 
 static int alltoall_nodes_steps_ahead(const struct sy_nodes *nodes, size_t length)
 {
     size_t step = (size_t)nodes->most * (size_t)nodes->most * length;
-    size_t ahead = (nodes->most == 1 ? 2 : 1) + AHEAD_BYTES / step;
+    size_t ahead = (nodes->most == 1 ? 4 : 1) + AHEAD_BYTES / step;
 
     return ahead < (size_t)nodes->count ? (int)ahead : nodes->count;
 }
