@@ -30,11 +30,18 @@
 #define LONGEST_SLEEP_NS UINT64_C(50000000)
 
 /* Times since the first rest: how long a thread polls transports without yielding, and how long it
- * only yields. Sleep may come early where arrivals end it. */
-#define POLLING_NS             UINT64_C(75000)
-#define POLLING_CROWDED_NS     UINT64_C(1500)
-#define YIELDING_NS            UINT64_C(1000000)
-#define YIELDING_TO_ARRIVAL_NS UINT64_C(30000)
+ * only yields. Where PEs outnumber processors and only exchange messages, a yield and a poll cost a
+ * third of what a sleep and the wake-up that ends it do, and most waits end after a few of them. */
+#define POLLING_NS         UINT64_C(75000)
+#define POLLING_CROWDED_NS UINT64_C(1500)
+#define YIELDING_NS        UINT64_C(1000000)
+
+/* But where another process or PE computes, a yield may last for a whole slice of its time, while a
+ * thread that arrivals wake displaces it. After two yields of DISPLACED_NS in DISPLACED_APART_NS
+ * this thread therefore does not yield but sleep, for so many times as long as the second took. */
+#define DISPLACED_NS       UINT64_C(1000000)
+#define DISPLACED_APART_NS UINT64_C(20000000)
+#define DISPLACED_TIMES    64
 
 /* How long a thread only yields where every PE has a processor: nobody else needs it, and after so
  * long a wait nobody notices the microseconds that waking up takes. */
@@ -63,8 +70,9 @@ static struct {
     bool descriptors; /* transports have some, on which a waiting thread may sleep */
     bool takes_over;  /* from the progress thread, as soon as it waits */
     bool by_arrival; /* all that other PEs write here comes through a transport with a descriptor */
-    bool alone;      /* and no other thread of this PE ends a wait */
-    unsigned polled; /* transports */
+    bool sleeps_soon; /* where others compute: PEs outnumber processors, and arrivals end a sleep */
+    bool alone;       /* and no other thread of this PE ends a wait */
+    unsigned polled;  /* transports */
 } policy;
 
 static void wait_find_transports(bool alone)
@@ -87,9 +95,7 @@ static uint64_t wait_sleeps_after(void)
 {
     if (policy.mode == SY_WAIT_SPIN || policy.mode == SY_WAIT_YIELD)
         return UINT64_MAX;
-    if (!policy.crowded)
-        return YIELDING_ALONE_NS;
-    return policy.by_arrival ? YIELDING_TO_ARRIVAL_NS : YIELDING_NS;
+    return policy.crowded ? YIELDING_NS : YIELDING_ALONE_NS;
 }
 
 int sy_wait_open(int mode, bool crowded, bool alone, struct sy_error *err)
@@ -101,6 +107,7 @@ int sy_wait_open(int mode, bool crowded, bool alone, struct sy_error *err)
         policy.longest_sleep = LONGEST_BLIND_SLEEP_NS;
     wait_find_transports(alone);
     policy.sleeps_after = wait_sleeps_after();
+    policy.sleeps_soon = policy.by_arrival && policy.sleeps_after == YIELDING_NS;
     /* Where data arrive through transports, a waiting thread helps them along early. */
     sy_wait_looks = policy.crowded || sy_hot.carries ? LOOKS_CROWDED : LOOKS_ALONE;
     return policy.descriptors ? sy_sleep_open(err) : 0;
@@ -223,13 +230,36 @@ static bool wait_sleep_taken(bool first)
     return true;
 }
 
+/* When this thread's last long yield ended; until when it sleeps where it would yield. */
+static _Thread_local uint64_t displaced_at, displaced_until;
+
+static void wait_yield(uint64_t now)
+{
+    sched_yield();
+    if (!policy.sleeps_soon)
+        return;
+    uint64_t back = sy_clock_ns();
+    if (SY_LIKELY(back - now < DISPLACED_NS))
+        return;
+    if (now - displaced_at < DISPLACED_APART_NS)
+        displaced_until = back + (back - now) * DISPLACED_TIMES;
+    displaced_at = back;
+}
+
+static uint64_t wait_yields_for(uint64_t now)
+{
+    if (took_over)
+        return YIELDING_AGAIN_NS;
+    return SY_UNLIKELY(now < displaced_until) ? 0 : policy.sleeps_after;
+}
+
 /* Polls the transports. What has woken this thread may be for another one, which then needs the
  * processor. */
 static int wait_poll_transports(void)
 {
     int moved = sy_progress_poll();
 
-    if (woken && moved == 0) {
+    if (woken && moved == 0 && SY_LIKELY(sy_clock_ns() >= displaced_until)) {
         sched_yield();
         moved = -1;
     }
@@ -246,13 +276,14 @@ static bool wait_yield_due(void)
     return policy.crowded || !policy.polls || ++polls % POLLS_A_YIELD == 0;
 }
 
-/* Yields or sleeps as the age of the wait asks for. yielded: the transport has yielded already. */
-static void wait_give_way(uint64_t waited, bool yielded, bool ends)
+/* Yields or sleeps as the age of the wait, `waited` until now, asks for. yielded: the transport has
+ * yielded already. */
+static void wait_give_way(uint64_t now, uint64_t waited, bool yielded, bool ends)
 {
-    if (waited >= (took_over ? YIELDING_AGAIN_NS : policy.sleeps_after))
+    if (waited >= wait_yields_for(now))
         wait_sleep_briefly(waited, ends);
     else if (!yielded && wait_yield_due())
-        sched_yield();
+        wait_yield(now);
 }
 
 static uint64_t wait_waited_since(uint64_t *since)
@@ -292,7 +323,7 @@ static void wait_rest(uint64_t *since, const char *where)
         return;
     uint64_t idle = idle_for(*since, waited);
     if (!policy.polls || !still_polling(idle))
-        wait_give_way(idle, moved < 0, true);
+        wait_give_way(*since + waited, idle, moved < 0, true);
 }
 
 uint32_t sy_wait_rest(uint64_t *since, const char *where)
@@ -342,7 +373,7 @@ void sy_wait_rest_inside(uint64_t *since)
         sy_sleep_polled(); /* the transport has polled itself */
     }
     if (!slept && moved <= 0 && !still_polling(waited))
-        wait_give_way(waited, moved < 0, false);
+        wait_give_way(*since + waited, waited, moved < 0, false);
     counted = sy_sleep_count();
 }
 
