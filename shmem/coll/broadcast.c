@@ -20,7 +20,7 @@ enum { FLAG_DATA };
 static void broadcast_through_scratch(const struct sy_group *group, void *dest, const void *source,
                                       size_t length, int root)
 {
-    struct sy_notify notify = sy_notify_open(group, length, 1);
+    struct sy_notify notify = sy_notify_open_broadcast(group, length, 1, root);
 
     if (group->members.me == root) {
         sy_notify_scratch_put(&notify, root, 0, source, length, FLAG_DATA, 1);

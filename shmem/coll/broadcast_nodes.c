@@ -84,7 +84,7 @@ static size_t broadcast_nodes_most_small(const struct place *p)
 static void broadcast_nodes_through_scratch(const struct place *p, void *dest, const void *source,
                                             size_t length)
 {
-    struct sy_notify notify = sy_notify_open(p->group, length, 1);
+    struct sy_notify notify = sy_notify_open_broadcast(p->group, length, 1, p->root);
     int me = p->group->members.me, here = broadcast_nodes_speaker(p, p->node), distance;
     const char *from = me == p->root ? source : sy_notify_scratch(&notify, here);
 
@@ -259,7 +259,7 @@ static void broadcast_nodes_into_dest(const struct place *p, char *dest, const c
 
     broadcast_nodes_plan(p, &h, length);
     uint64_t steps = broadcast_nodes_steps(&h, 0); /* the second half has no more */
-    h.notify = sy_notify_open(p->group, 0, steps);
+    h.notify = sy_notify_open_broadcast(p->group, 0, steps, p->root);
     h.notify.copies = sy_tree_fits(sy_group_nodes(p->group));
     if (me == p->root)
         broadcast_nodes_feed(p, &h, dest, source, steps);

@@ -8,9 +8,11 @@
  * all know it of the same ones. Flags that were raised have been awaited by then, so none can still
  * be under way.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "coll/notify.h"
+#include "core/fatal.h"
 #include "core/memory/control.h"
 #include "core/rma.h"
 #include "core/wait/wait.h"
@@ -29,7 +31,36 @@ static struct sy_control_team *notify_own_control(const struct sy_notify *notify
     return sy_control_own(notify->group->team->slot);
 }
 
-struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, uint64_t steps)
+/* The latest broadcasts. All members have the same here, at the same collective. */
+struct sy_notify_roots {
+    uint64_t entered[SY_NOTIFY_COLLECTIVES]; /* by member: the last one of which it was the root */
+    uint64_t begin[SY_NOTIFY_COLLECTIVES];   /* where the scratch space of a collective begins */
+};
+
+static bool notify_has_room(const struct sy_team *team, uint64_t begin, size_t scratch)
+{
+    return begin + scratch <= team->notify.free_scratch + sy_control_scratch_size(team->slot) &&
+           team->notify.count < team->notify.free_count + SY_NOTIFY_COLLECTIVES;
+}
+
+/* Who has entered a collective has left those before it. `but` (or -1) is the root of the one that
+ * begins, to which nothing is sent: what others do in it waits for its data. */
+static void notify_learn(const struct sy_group *group, int but)
+{
+    struct sy_team *team = group->team;
+    uint64_t all = team->notify.count;
+
+    for (int i = 0; i < group->members.size; i++)
+        if (i != but && team->notify.roots->entered[i] < all)
+            all = team->notify.roots->entered[i];
+    if (all <= team->notify.free_count)
+        return;
+    team->notify.free_count = all;
+    team->notify.free_scratch = team->notify.roots->begin[all % SY_NOTIFY_COLLECTIVES];
+}
+
+static struct sy_notify notify_open(const struct sy_group *group, size_t scratch, uint64_t steps,
+                                    int but)
 {
     struct sy_team *team = group->team;
     uint64_t begin = sy_round_up(team->notify.scratch, SY_LINE);
@@ -37,8 +68,9 @@ struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, ui
 
     if (begin % size + scratch > size)
         begin = sy_round_up(begin, size);
-    if (begin + scratch > team->notify.free_scratch + size ||
-        team->notify.count == team->notify.free_count + SY_NOTIFY_COLLECTIVES) {
+    if (!notify_has_room(team, begin, scratch) && team->notify.roots)
+        notify_learn(group, but);
+    if (!notify_has_room(team, begin, scratch)) {
         sy_group_sync(group);
         team->notify.free_count = team->notify.count;
         team->notify.free_scratch = begin; /* the space that was skipped belongs to no collective */
@@ -49,8 +81,30 @@ struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, ui
                                .begin = begin,
                                .at = begin % size,
                                .flags = (unsigned)(team->notify.count % SY_NOTIFY_COLLECTIVES)};
+    if (team->notify.roots)
+        team->notify.roots->begin[notify.flags] = begin;
     team->notify.count++;
     team->notify.scratch = begin + scratch;
+    return notify;
+}
+
+struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, uint64_t steps)
+{
+    return notify_open(group, scratch, steps, -1);
+}
+
+/* More members than collectives at a time cannot all have been the root of one of these. */
+struct sy_notify sy_notify_open_broadcast(const struct sy_group *group, size_t scratch,
+                                          uint64_t steps, int root)
+{
+    struct sy_notify_roots **roots = &group->team->notify.roots;
+
+    if (group->members.size > SY_NOTIFY_COLLECTIVES)
+        return sy_notify_open(group, scratch, steps);
+    if (!*roots && !(*roots = calloc(1, sizeof **roots)))
+        sy_fatal("a broadcast: no memory for %zu bytes", sizeof **roots);
+    struct sy_notify notify = notify_open(group, scratch, steps, scratch ? root : -1);
+    (*roots)->entered[root] = notify.count;
     return notify;
 }
 

@@ -38,6 +38,12 @@ static inline size_t sy_notify_chunk(const struct sy_group *group, size_t length
  * have left it. */
 struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, uint64_t steps);
 
+/* The same for a broadcast. Its root has entered it before anybody has its data: so where each
+ * member was the root of one lately, all know of all which ones they have left, and nobody
+ * synchronises. With scratch space, of several members: nothing is sent to the root. */
+struct sy_notify sy_notify_open_broadcast(const struct sy_group *group, size_t scratch,
+                                          uint64_t steps, int root);
+
 /* Records that no member could leave the collective before all had entered it. */
 void sy_notify_met(const struct sy_notify *notify);
 

@@ -83,6 +83,7 @@ void sy_team_free(struct sy_team *team)
     if (team) {
         sy_nodes_free(&team->nodes);
         free(team->list);
+        free(team->notify.roots);
     }
     free(team);
 }
@@ -180,6 +181,13 @@ static int core_team_predefine(struct sy_team *team, unsigned slot, struct sy_me
     return sy_team_settle(team);
 }
 
+static void core_team_undo(struct sy_team *team)
+{
+    sy_nodes_free(&team->nodes);
+    free(team->notify.roots);
+    team->notify.roots = NULL;
+}
+
 /* The PEs of this node, as start and stride where they are spaced evenly. */
 static struct sy_members core_team_shared_members(void)
 {
@@ -219,8 +227,8 @@ void sy_teams_close(void)
 {
     for (unsigned slot = 0; slot < slots.count; slot++)
         sy_team_free(slots.team[slot]);
-    sy_nodes_free(&sy_team_world.nodes);
-    sy_nodes_free(&sy_team_shared.nodes);
+    core_team_undo(&sy_team_world);
+    core_team_undo(&sy_team_shared);
     free(slots.team);
     slots.team = NULL;
     slots.count = slots.words = 0;

@@ -40,6 +40,7 @@ struct sy_team {
     struct {
         uint64_t count, scratch; /* collectives that sent messages; the scratch space they took */
         uint64_t free_count, free_scratch; /* those of them that all members have left */
+        struct sy_notify_roots *roots;     /* of coll/notify.c, or NULL; freed with the team */
     } notify;
 };
 

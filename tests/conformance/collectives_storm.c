@@ -25,6 +25,8 @@ enum {
     UNTOUCHED = 0xa5,
     SPOILT = 0x5a,
     WORK = 4, /* work arrays of an active set, which take turns */
+    STRETCH =
+        128, /* operations, of which some rows are broadcasts of one group, with roots in turn */
 };
 
 enum kind {
@@ -129,10 +131,16 @@ static struct operation make_operation(uint64_t seed, uint64_t number)
                            .dst = 1 + (int)(noise(key, 3) % MOST_STRIDE),
                            .sst = 1 + (int)(noise(key, 4) % MOST_STRIDE),
                            .in_place = noise(key, 5) % 2 == 0};
-    uint64_t chance = noise(key, 7) % 512;
+    uint64_t stretch = noise(seed, UINT64_MAX - number / STRETCH);
+    int row = stretch % 4 == 0 && noise(key, 11) % 32;
+    uint64_t chance = noise(key, 7) % (row ? 128 : 512);
     size_t most, bytes;
     int grows; /* the result does, with the number of PEs */
 
+    if (row) {
+        op.kind = BROADCAST;
+        op.group = &groups[noise(stretch, 2) % (uint64_t)group_count];
+    }
     op.size = element[op.kind];
     if (op.group->active) {
         op.kind = (enum kind)(op.kind % XOR_UCHAR);
@@ -144,7 +152,7 @@ static struct operation make_operation(uint64_t seed, uint64_t number)
     if (most == HUGE && grows)
         bytes /= (size_t)op.group->size * MOST_STRIDE;
     op.shift = noise(key, 10) % 16 * op.size;
-    op.root = (int)(noise(key, 8) % (uint64_t)op.group->size);
+    op.root = (int)((row ? number : noise(key, 8)) % (uint64_t)op.group->size);
     op.count = noise(key, 9) % 10 ? bytes / op.size : 1;
     if (op.kind == ALLTOALL || op.kind == ALLTOALLS)
         op.count /= (size_t)op.group->size;
