@@ -22,7 +22,7 @@ examples_histogram_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 examplesdir = $(docdir)/examples
 dist_examples_DATA = \
-	examples/README.md \
+	examples/README.md examples/overlap.svg \
 	examples/hello.c \
 	examples/ring.c \
 	examples/heat.c \
