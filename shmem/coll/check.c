@@ -166,8 +166,10 @@ static unsigned coll_check_spaces(const struct sy_group *group, const struct sy_
 
 bool sy_coll_check_streams(const struct sy_team *team, const char *name)
 {
+    bool (*of_stream)(const struct sy_team *, const char **) = __atomic_load_n(&sy_coll_of_stream,
+                                                                               __ATOMIC_ACQUIRE);
     const char *left = NULL;
-    bool stream = sy_coll_of_stream && sy_coll_of_stream(team, &left);
+    bool stream = of_stream && of_stream(team, &left);
 
     if (left)
         sy_fatal("%s was called by the program while %s is not complete on a stream of this PE: "

@@ -34,9 +34,9 @@ struct sy_coll_call {
  * naming what is wrong. */
 void sy_coll_check(const struct sy_group *group, struct sy_coll_call call) __attribute__((cold));
 
-/* Set by the streams, which are above this room. What this thread carries out a collective of the
- * team for: true, a stream; else false, and *routine is one that streams of this PE have not
- * completed, or NULL. */
+/* Set by the streams, which are above this room, while other threads may be in a check; atomic.
+ * What this thread carries out a collective of the team for: true, a stream; else false, and
+ * *routine is one that streams of this PE have not completed, or NULL. */
 extern bool (*sy_coll_of_stream)(const struct sy_team *team, const char **routine) SY_HIDDEN;
 
 /* Ends the job where the program itself comes to a collective routine of a team while one is left

@@ -41,7 +41,7 @@ static int stream_prepare(void)
             unready);
         return -ENOTSUP;
     }
-    sy_coll_of_stream = sy_worker_is_team;
+    __atomic_store_n(&sy_coll_of_stream, sy_worker_is_team, __ATOMIC_RELEASE);
     int rc = sy_proxy_start();
     return rc ? stream_refuse(-rc, "the thread that carries out streams could not be started "
                                    "(ulimit -u, pids.max of the control group)")

@@ -1,5 +1,5 @@
-/* Threads that use one space while another thread makes and ends others. Argument: the kind of
- * memory of the space that is used. */
+/* Threads that use one space while another thread makes and ends others, and one more makes and
+ * ends streams. Argument: the kind of memory of the space that is used. */
 #include <pthread.h>
 #include <shmemx.h>
 #include <stdlib.h>
@@ -30,12 +30,35 @@ static void *use(void *arg)
     return NULL;
 }
 
+static void *make_streams(void *arg)
+{
+    shmemx_stream_t stream;
+
+    while (!over) {
+        if (shmemx_stream_create(SHMEM_TEAM_WORLD, NULL, &stream))
+            return NULL;
+        shmemx_stream_destroy(stream);
+    }
+    return arg;
+}
+
+static void *anew(size_t length)
+{
+    return mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* Every other one is of the program's memory, which is reached by messages. */
 static void make_others(void)
 {
     int me = shmem_my_pe(), from = (me + shmem_n_pes() - 1) % shmem_n_pes();
+    void *mine = anew(1 << 16);
 
     for (int i = 0; i < ROUNDS; i++) {
         shmemx_space_config_t config = {.size = 1 << 16};
+        if (i % 2) {
+            config.device_type = SHMEMX_DEVICE_USER;
+            config.base = mine;
+        }
         shmemx_space_t space;
         shmem_team_t team;
         CHECK(shmemx_space_create(&config, &space, &team) == 0);
@@ -55,7 +78,8 @@ int main(int argc, char **argv)
     shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_CPU, .size = SIZE};
     shmemx_space_t space;
     shmem_team_t team;
-    pthread_t thread[THREADS];
+    pthread_t thread[THREADS], streams;
+    void *made;
     int level;
 
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level);
@@ -64,15 +88,17 @@ int main(int argc, char **argv)
         config.device_type = SHMEMX_DEVICE_FILE;
     if (strcmp(kind, "user") == 0) {
         config.device_type = SHMEMX_DEVICE_USER;
-        config.base = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        config.base = anew(SIZE);
     }
     CHECK(shmemx_space_create(&config, &space, &team) == 0);
     words = shmemx_space_calloc(space, 64, sizeof *words);
     CHECK(words != NULL);
     for (intptr_t i = 0; i < THREADS; i++)
         CHECK(pthread_create(&thread[i], NULL, use, (void *)i) == 0);
+    CHECK(pthread_create(&streams, NULL, make_streams, &config) == 0);
     make_others();
     over = 1;
+    CHECK(pthread_join(streams, &made) == 0 && made);
     for (int i = 0; i < THREADS; i++)
         CHECK(pthread_join(thread[i], NULL) == 0);
     shmem_barrier_all();

@@ -39,16 +39,16 @@ struct sy_route_transport {
     char key[SY_WINDOWS_START][SY_REGION_KEY]; /* of this PE's windows */
     uint8_t key_bytes;                         /* of the longest of them */
     struct sy_transport_ctx *ctx;              /* of the default context */
-    int32_t rank;   /* lower ones are tried first; from SHMEM_TRANSPORTS or the priorities */
-    bool required;  /* by name: the job stops where it cannot be used */
-    bool named;     /* by name, if only as one that may be missing */
-    bool connected; /* its connect has returned 0 */
-    bool faulted;   /* its reach has given an answer of no use */
-    bool carries;   /* some PE's data goes through its data calls, not only by mapping */
-    int wait_fd;    /* its table's answer */
-    bool polled;    /* something may arrive through it */
-    bool lone;      /* data calls of its own cannot be told of a second thread */
-    uint8_t place;  /* its number among the kinds, the same on all PEs */
+    int32_t rank;         /* lower ones are tried first; from SHMEM_TRANSPORTS or the priorities */
+    bool required;        /* by name: the job stops where it cannot be used */
+    bool named;           /* by name, if only as one that may be missing */
+    bool connected;       /* its connect has returned 0 */
+    bool faulted;         /* its reach has given an answer of no use */
+    _Atomic bool carries; /* some PE's data goes through its data calls, not only by mapping */
+    int wait_fd;          /* its table's answer */
+    _Atomic bool polled;  /* something may arrive through it */
+    bool lone;            /* data calls of its own cannot be told of a second thread */
+    uint8_t place;        /* its number among the kinds, the same on all PEs */
 } __attribute__((aligned(512))); /* a power of 2: found by a shift, for each operation */
 
 struct sy_routes {

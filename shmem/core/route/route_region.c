@@ -80,7 +80,8 @@ static void route_region_enter(unsigned window)
                          : NULL;
         sy_windows_set_peer(window, pe, base);
         if (!base && !(t->carries && t->polled && sy_hot.carries)) { /* other threads read them */
-            t->carries = t->polled = true;
+            t->carries = true;
+            t->polled = true;
             __atomic_store_n(&sy_hot.carries, true, __ATOMIC_RELAXED);
         }
     }
