@@ -148,6 +148,8 @@ refuses()
 
 # stalls PES: PE 0 reports what all are doing, once for all of them.
 # Long enough for a second report: on a busy machine the first may find a PE that has not noted its wait yet.
+# A report is part of the last one until 0.4 of its wait have gone by since: of 0.8 to 7 s there are 5 at most, 3 where
+# all PEs report in time, and four times as many if each PE's were its own.
 stalls()
 {
     local pes=$1 n
@@ -159,7 +161,7 @@ stalls()
     said 'PE 0@.*:   PE 2: computing'
     said "PE 0@.*:   PEs 3-$((pes - 1)): in shmem_barrier_all$"
     n=$(grep -c 'has been waiting' "$dir/err")
-    [ "$n" -le 3 ] || fail "$name, $pes PEs: $n reports of one wait"
+    [ "$n" -le 5 ] || fail "$name, $pes PEs: $n reports of one wait"
     unsaid 'PE [1-9][0-9]*@.*(has been waiting|: in )' # on a busy machine one may say that PE 0 comes late
     echo "ok: $name: $pes PEs: what is waited for"
 }
