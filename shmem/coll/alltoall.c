@@ -7,8 +7,7 @@
 #include "coll/staged.h"
 #include "core/fatal.h"
 
-#define MANY_FAR 64 /* members for sy_data_many: the grid has as many gets, but fewer connections  \
-                     */
+#define MANY_FAR 64 /* members for sy_data_many: as many gets by the grid, fewer connections */
 
 static void alltoall_through_slot(const struct sy_group *group, char *dest, const char *source,
                                   size_t length)
