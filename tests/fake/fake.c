@@ -12,7 +12,8 @@
 #define AT(member) offsetof(struct fake_settings, member)
 static const struct sy_option options[] = {
     {"fake.again", SY_OPTION_INT, 0, AT(again), "20", NULL, 0, 90, NULL,
-     "Of 100 data calls, so many answer that they must be made again"},
+     "Of 100 data calls, so many answer that they must be made again; of 100 questions what is "
+     "outstanding, that this cannot be told"},
     {"fake.late", SY_OPTION_INT, 0, AT(late), "300", NULL, 0, 1000000, NULL,
      "Microseconds that one message in eight is kept back"},
     {"fake.seed", SY_OPTION_INT, 0, AT(seed), "1", NULL, 0, 1 << 30, NULL,
@@ -431,6 +432,22 @@ static int fake_message_send(void *self, int pe, const void *bytes, size_t lengt
     return rc;
 }
 
+static int fake_outstanding(void *self, struct sy_outstanding *list, int room)
+{
+    struct fake *f = self;
+    int count = -EAGAIN;
+
+    if (pthread_mutex_trylock(&f->lock))
+        return count;
+    if (!fake_chance(f, f->settings->again))
+        count = 0;
+    for (int pe = 0; pe < f->host->npes && count >= 0 && count < room; pe++)
+        if (fake_queue_pending(f, NULL, pe))
+            list[count++] = (struct sy_outstanding){.pe = pe, .operations = 1, .seconds = -1};
+    pthread_mutex_unlock(&f->lock);
+    return count;
+}
+
 static int fake_wait_fd(void *self)
 {
     struct fake *f = self;
@@ -464,6 +481,7 @@ SY_TRANSPORT_PLUGIN(fake) = {
     .reached = fake_reached,
     .progress = fake_progress,
     .wait_fd = fake_wait_fd,
+    .outstanding = fake_outstanding,
     .message_size = 1000,
     .message_send = fake_message_send,
     .large_size = FAKE_LARGE_MOST,

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <shmem/constants.h>
@@ -26,7 +27,10 @@
  * something from outside. */
 #define LONG 12
 
-enum { MOST = 64 };
+enum {
+    MOST = 64, /* threads */
+    LOOKS = 40 /* at what is outstanding */
+};
 
 /* Threads, by their numbers; count -1: there are too many, or they cannot be seen. */
 struct tasks {
@@ -151,6 +155,21 @@ static bool wait_blocked_has_outstanding(void)
     return false;
 }
 
+/* The same for some milliseconds. A transport cannot tell while a thread that waits is polling it,
+ * and may ask the other side whether the last messages have arrived only when it is asked itself.
+ */
+static bool wait_blocked_stays_outstanding(void)
+{
+    const struct timespec moment = {.tv_nsec = 500 * 1000};
+
+    for (int look = 0; look < LOOKS; look++) {
+        if (!wait_blocked_has_outstanding())
+            return false;
+        nanosleep(&moment, NULL);
+    }
+    return true;
+}
+
 /* Whether a handler of the program's, not the library's, may end a wait. Those of crashes do not.
  */
 static bool wait_blocked_has_handlers(void)
@@ -174,7 +193,8 @@ uint64_t sy_blocked_look(double limit, unsigned *flags, double *seconds)
     uint64_t wait = sy_stall_waits(&inside, seconds);
 
     *flags = 0;
-    if (!wait || !wait_blocked_threads(inside) || wait_blocked_has_outstanding())
+    if (!wait || *seconds < limit || !wait_blocked_threads(inside) ||
+        wait_blocked_stays_outstanding())
         return 0;
     if (sy_world.finalizing)
         *flags |= SY_BLOCKED_FINALIZING;

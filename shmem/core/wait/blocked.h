@@ -14,8 +14,8 @@ void sy_blocked_threads_end(void);
 void sy_blocked_threads_issue(void);
 
 /* Which wait this PE is in, with SY_BLOCKED_ flags and for how many seconds; 0: it is not blocked:
- * a thread does something else, or a transport has something under way. limit: of
- * SHMEM_DEADLOCK_TIMEOUT. By the progress thread. */
+ * a thread does something else, it has not waited for `limit`, of SHMEM_DEADLOCK_TIMEOUT, or a
+ * transport has had something under way for some milliseconds. By the progress thread. */
 uint64_t sy_blocked_look(double limit, unsigned *flags, double *seconds);
 
 #endif

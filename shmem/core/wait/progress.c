@@ -34,7 +34,7 @@
 #define LOOKS_FOR_STALLS 4
 
 /* Looks within SHMEM_DEADLOCK_TIMEOUT. */
-#define LOOKS_FOR_BLOCKED 2
+#define LOOKS_FOR_BLOCKED 10
 
 /* The beats of watch mode. The first one is short, because the application most often polled in
  * passing and event mode is right; each further beat is twice as long. */
@@ -292,7 +292,8 @@ static void on_stop(struct ev_loop *loop, ev_async *watcher, int events)
     ev_break(loop, EVBREAK_ALL);
 }
 
-/* Tells the launcher again each time the wait has doubled: the launcher may have asked in vain. */
+/* Tells the launcher again each time the wait has doubled, and after it has asked: in vain, since
+ * the job goes on. */
 static void wait_progress_on_blocked(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     unsigned flags;
@@ -300,9 +301,8 @@ static void wait_progress_on_blocked(struct ev_loop *loop, ev_timer *watcher, in
     uint64_t wait = sy_blocked_look(sy_config.deadlock_timeout, &flags, &seconds);
 
     (void)loop, (void)watcher, (void)events;
-    if (!wait || seconds < sy_config.deadlock_timeout ||
-        (wait == progress.blocked_in && flags == progress.blocked_flags &&
-         seconds < 2 * progress.told))
+    if (!wait || (wait == progress.blocked_in && flags == progress.blocked_flags &&
+                  seconds < 2 * progress.told))
         return;
     progress.blocked_flags = flags;
     progress.blocked_in = wait;
@@ -396,8 +396,10 @@ static void wait_progress_leave_usr1(void)
 static void wait_progress_on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
 {
     (void)loop, (void)watcher, (void)events;
-    while (sy_guard_hear())
+    while (sy_guard_hear()) {
         wait_progress_tell(true);
+        progress.blocked_in = 0;
+    }
 }
 
 void sy_progress_hear_out(void)
