@@ -93,6 +93,7 @@ ends()
 loses_daemon()
 {
     local launcher pe
+    : >"$dir/out" # of the job before
     setsid "$@" 3 sh -c 'exec "$0" wait 2>>"$1"' "$dir/end" "$dir/err" >"$dir/out" 2>"$dir/launcher" </dev/null &
     launcher=$!
     within 20 grep -q '^sum of' "$dir/out" || fail "$name: a job does not begin"
@@ -207,6 +208,7 @@ mpi_loses_launcher()
 {
     local family=$1 signal=$2 want=$3 got=0 launcher
     shift 3
+    : >"$dir/out" # of the job before
     setsid env --default-signal=INT "$@" 3 "$dir/mpi_end-$family" wait >"$dir/out" 2>"$dir/err" </dev/null &
     launcher=$!
     within 20 grep -q '^begun$' "$dir/out" || fail "$name: a job of MPI and OpenSHMEM does not begin"
