@@ -14,15 +14,16 @@
 /* Nanoseconds by which the clock is ahead: 0 between inputs, since libFuzzer looks at it. */
 static long long ahead;
 
-/* Around each input. Otherwise libFuzzer's own alarm would take the clock for a slow input. */
+/* Around each input. Otherwise libFuzzer's own alarm, which may come as soon as it is let through,
+ * would take the clock for a slow input. */
 static void let_time_fly(bool on)
 {
     sigset_t alarms;
 
     sigemptyset(&alarms);
     sigaddset(&alarms, SIGALRM);
-    sigprocmask(on ? SIG_BLOCK : SIG_UNBLOCK, &alarms, NULL);
     ahead = 0;
+    sigprocmask(on ? SIG_BLOCK : SIG_UNBLOCK, &alarms, NULL);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now)
