@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -274,6 +275,13 @@ static bool head_run_draw_key(struct sy_run *run)
     return getrandom(run->key, RUN_KEY, 0) == RUN_KEY;
 }
 
+/* libev would abort without words for the user. */
+static void head_run_loop_failed(const char *what)
+{
+    fprintf(stderr, "oshrun: %s: %m (see ulimit -Hn)\n", what);
+    exit(1);
+}
+
 static int head_run_init(struct sy_run *run)
 {
     unsigned long long id;
@@ -283,6 +291,7 @@ static int head_run_init(struct sy_run *run)
         return -1;
     }
     snprintf(run->id, sizeof run->id, "%016llx", id);
+    ev_set_syserr_cb(head_run_loop_failed);
     run->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     if (!run->loop) {
         fprintf(stderr, "oshrun: cannot make an event loop: %m\n");

@@ -57,7 +57,9 @@ static int memory_open_control(struct sy_error *err)
     }
     void *control = mmap(NULL, SY_CONTROL_SPACE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (control == MAP_FAILED)
-        return sy_fail(err, errno, "mapping the library's control window: %s", strerror(errno));
+        return sy_fail(err, errno,
+                       "mapping %d MB of the library's own: %s; raise the limit (ulimit -v)",
+                       (int)(SY_CONTROL_SPACE >> 20), strerror(errno));
     sy_memory.fd = fd;
     sy_memory.control = control;
     return 0;

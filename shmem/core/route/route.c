@@ -86,9 +86,9 @@ static int route_check_instance(const char *name, const char *rest, struct sy_er
     if (strlen(name) == SY_ROUTE_NAME - 1 || !good)
         return sy_fail(
             err, EINVAL,
-            "SHMEM_TRANSPORTS names '%s', but behind @ stands a word of letters, digits, "
-            "_ and -, such as name@a",
-            name);
+            "SHMEM_TRANSPORTS names '%s', but a name has fewer than %d characters, and behind @ "
+            "stands a word of letters, digits, _ and -, such as name@a",
+            name, SY_ROUTE_NAME - 1);
     while (route_next_name(&rest, other, &optional))
         if (!strcmp(name, other))
             return sy_fail(err, EINVAL,
