@@ -239,7 +239,7 @@ static int option_json_read_text(const char *path, char **text, size_t *length,
         free(*text);
         *text = NULL;
         return sy_fail(err, rc, "the configuration file %.300s cannot be read: %s", path,
-                       sy_text_file_why(rc));
+                       rc == EFBIG ? "it has more than 1 MiB" : sy_text_file_why(rc));
     }
     (*text)[*length] = '\0';
     return 0;
