@@ -212,6 +212,9 @@ mpi_loses_launcher()
     setsid env --default-signal=INT "$@" 3 "$dir/mpi_end-$family" wait >"$dir/out" 2>"$dir/err" </dev/null &
     launcher=$!
     within 20 grep -q '^begun$' "$dir/out" || fail "$name: a job of MPI and OpenSHMEM does not begin"
+    # Each PE tells what it does, though MPICH has a handler of SIGUSR1 of its own.
+    pkill -USR1 -f "^$dir/mpi_end-$family wait"
+    within 20 sh -c '[ "$(grep -c "SIGUSR1: this PE is" "$1")" = 3 ]' - "$dir/err" || fail "$name: not all PEs answer SIGUSR1"
     kill -"$signal" $launcher
     within 20 has_ended $launcher || fail "$name: the launcher gets signal $signal and goes on"
     wait $launcher 2>/dev/null || got=$?

@@ -1,8 +1,10 @@
 /* See progress.h. The only file of the core that knows libev. Timers are descriptors, because
  * libev's own are rounded to milliseconds. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -29,6 +31,7 @@
 #include "util/error.h"
 #include "util/libev.h"
 #include "util/log.h"
+#include "util/symbol.h"
 
 /* Looks within SHMEM_STALL_REPORT: a report is late by the time between two of them, at most. */
 #define LOOKS_FOR_STALLS 4
@@ -80,7 +83,8 @@ static struct {
     double told;
     ev_async report;
     bool running;
-    bool answers_usr1; /* our handler is the one of SIGUSR1 */
+    bool answers_usr1;   /* our handler is the one of SIGUSR1, */
+    void (*behind)(int); /* and calls this one, of an MPI; NULL: none */
     int mode;
     bool deserted;    /* the application had not polled at the last beat, nor has since */
     int64_t beat_ns;  /* 0: event mode */
@@ -361,12 +365,30 @@ static void wait_progress_on_report(struct ev_loop *loop, ev_async *watcher, int
     sy_stall_tell_outstanding();
 }
 
-/* ev_async_send is made to be called from signal handlers. */
+/* ev_async_send is made to be called from signal handlers. An MPI that came later calls this one in
+ * turn, perhaps from the handler that this one calls. */
 void sy_progress_on_usr1(int number)
 {
-    (void)number;
+    static atomic_bool inside;
+
+    if (atomic_exchange(&inside, true))
+        return;
     if (progress.running)
         ev_async_send(progress.loop, &progress.report);
+    if (progress.behind)
+        progress.behind(number);
+    atomic_store(&inside, false);
+}
+
+/* Whether a handler is that of an MPI, which is a library. MPICH has one, to hear from hydra that a
+ * process has failed. */
+static bool wait_progress_is_mpis(const struct sigaction *action)
+{
+    const void *init = dlsym(RTLD_DEFAULT, "MPI_Init");
+    const char *file = init ? sy_symbol_file(init) : NULL,
+               *of = sy_symbol_file((const void *)(uintptr_t)action->sa_handler);
+
+    return file && *file && of && !strcmp(of, file) && !(action->sa_flags & SA_SIGINFO);
 }
 
 /* A program that has a use for the signal keeps it. */
@@ -374,8 +396,10 @@ static void wait_progress_answer_usr1(void)
 {
     struct sigaction action;
 
-    if (sigaction(SIGUSR1, NULL, &action) || action.sa_handler != SIG_DFL)
+    if (sigaction(SIGUSR1, NULL, &action) ||
+        (action.sa_handler != SIG_DFL && !wait_progress_is_mpis(&action)))
         return;
+    progress.behind = action.sa_handler == SIG_DFL ? NULL : action.sa_handler;
     memset(&action, 0, sizeof action);
     action.sa_handler = sy_progress_on_usr1;
     action.sa_flags = SA_RESTART;
@@ -389,7 +413,7 @@ static void wait_progress_leave_usr1(void)
 
     if (progress.answers_usr1 && !sigaction(SIGUSR1, NULL, &action) &&
         action.sa_handler == sy_progress_on_usr1)
-        signal(SIGUSR1, SIG_DFL);
+        signal(SIGUSR1, progress.behind ? progress.behind : SIG_DFL);
     progress.answers_usr1 = false;
 }
 

@@ -38,8 +38,8 @@ int sy_progress_poll(void);
  * returns as their arm() does. */
 int sy_progress_arm(void);
 
-/* Whether a thread is awake soon after anything has arrived: the progress thread, where no other one
- * polls. It tells the listener (sleep.h). */
+/* Whether a thread is awake soon after anything has arrived: the progress thread, where no other
+ * one polls. It tells the listener (sleep.h). */
 bool sy_progress_tells(void);
 
 /* Gives the launcher a second to end the job itself, before this PE does so because it cannot reach
@@ -56,7 +56,8 @@ void sy_progress_hand_back(void);
 /* As struct sy_host's member. */
 void sy_progress_soon(unsigned microseconds);
 
-/* The library's own handler of signals, where the program has none for SIGUSR1. */
+/* The library's own handler of signals, where the program has none for SIGUSR1. That of an MPI is
+ * called by it. */
 void sy_progress_on_usr1(int number);
 
 #endif
