@@ -79,11 +79,9 @@ SY_INLINE void sy_copy(void *to, const void *from, size_t length)
         memcpy(to, from, length);
 }
 
-/* As sy_window_reach_or, for `length` bytes that must all lie in the window. */
-SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe, bool *elsewhere)
+/* As sy_window_place, for `length` bytes that must all lie in the window. */
+SY_INLINE void *sy_rma_place(const void *address, size_t length, int pe, bool *elsewhere)
 {
-    if (SY_UNLIKELY((unsigned)pe >= sy_hot.npes))
-        return NULL;
     size_t offset = (uintptr_t)address - sy_hot.heap.base, room = sy_hot.heap.length;
     char *base = NULL;
     if (SY_LIKELY(offset < room)) {
@@ -99,6 +97,12 @@ SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe, bool *e
     return SY_LIKELY(base && length <= room - offset) ? base + offset : NULL;
 }
 
+/* The same for any number of a PE. */
+SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe, bool *elsewhere)
+{
+    return SY_UNLIKELY(sy_hot_leaves(pe)) ? NULL : sy_rma_place(address, length, pe, elsewhere);
+}
+
 /* sy_rma_reach for a memory space. It is not part of the inline path, where looking for spaces
  * would cost everybody a register or two. */
 SY_INLINE void *sy_rma_reach_space(const void *address, size_t length, int pe)
@@ -106,7 +110,7 @@ SY_INLINE void *sy_rma_reach_space(const void *address, size_t length, int pe)
     size_t room = __atomic_load_n(&sy_hot.space.length, __ATOMIC_ACQUIRE);
     size_t offset = (uintptr_t)address - sy_hot.space.base;
 
-    if (SY_UNLIKELY(offset >= room || (unsigned)pe >= sy_hot.npes))
+    if (SY_UNLIKELY(offset >= room || sy_hot_leaves(pe)))
         return NULL;
     char *base = sy_hot.space.peer[(unsigned)pe];
     return SY_LIKELY(base && length <= room - offset) ? base + offset : NULL;
@@ -118,7 +122,7 @@ SY_INLINE void *sy_rma_reach_space(const void *address, size_t length, int pe)
 SY_INLINE const struct sy_route_transport *sy_rma_route(const void *address, size_t length, int pe,
                                                         unsigned *window, uint64_t *offset)
 {
-    if (SY_UNLIKELY((unsigned)pe >= sy_hot.npes))
+    if (SY_UNLIKELY(sy_hot_leaves(pe)))
         return NULL;
     uintptr_t at = (uintptr_t)address - sy_hot.heap.base;
     if (SY_LIKELY(at < sy_hot.heap.length)) {

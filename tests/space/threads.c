@@ -47,25 +47,28 @@ static void *anew(size_t length)
     return mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-/* Every other one is of the program's memory, which is reached by messages. */
+/* Of plain memory; of the program's, which is reached by messages; of a device, where there is one,
+ * which may have all calls take another way while it is there. */
 static void make_others(void)
 {
+    static const int types[] = {SHMEMX_DEVICE_CPU, SHMEMX_DEVICE_USER, SHMEMX_DEVICE_GPU};
     int me = shmem_my_pe(), from = (me + shmem_n_pes() - 1) % shmem_n_pes();
     void *mine = anew(1 << 16);
 
     for (int i = 0; i < ROUNDS; i++) {
-        shmemx_space_config_t config = {.size = 1 << 16};
-        if (i % 2) {
-            config.device_type = SHMEMX_DEVICE_USER;
+        shmemx_space_config_t config = {.device_type = types[i % 3], .size = 1 << 16};
+        if (config.device_type == SHMEMX_DEVICE_USER)
             config.base = mine;
-        }
         shmemx_space_t space;
         shmem_team_t team;
-        CHECK(shmemx_space_create(&config, &space, &team) == 0);
+        int rc = shmemx_space_create(&config, &space, &team);
+        CHECK(rc == 0 || config.device_type == SHMEMX_DEVICE_GPU);
+        if (rc)
+            continue;
         long *word = shmemx_space_malloc(space, sizeof *word);
         shmem_long_p(word, i + me, to);
         shmem_barrier_all();
-        CHECK(*word == i + from);
+        CHECK(shmem_long_g(word, me) == i + from);
         shmem_barrier_all();
         shmem_team_destroy(team);
         CHECK(shmemx_space_destroy(space) == 0);

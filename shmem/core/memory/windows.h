@@ -84,12 +84,27 @@ static inline bool sy_hot_carries(void)
     return __atomic_load_n(&sy_hot.carries, __ATOMIC_RELAXED);
 }
 
-/* The address, here, of what `address` names on PE pe; NULL where only the slow path can tell.
- * *elsewhere: set to true where it is in neither of the two windows, else left as it is. */
-SY_INLINE void *sy_window_reach_or(const void *address, int pe, bool *elsewhere)
+/* Whether only the slow path can take a call for PE pe: there is no such PE, or all calls are to go
+ * there. A memory space that another thread creates or ends may change that meanwhile, so the load
+ * is atomic. Either answer is right for who has not been handed that space. GCC does not compare
+ * with memory that it loads atomically, which would cost every call an instruction. */
+SY_INLINE bool sy_hot_leaves(int pe)
 {
-    if (SY_UNLIKELY((unsigned)pe >= sy_hot.npes))
-        return NULL;
+#if defined __x86_64__ && defined __GCC_ASM_FLAG_OUTPUTS__ && !defined SY_THREAD_SANITIZER
+    bool leaves;
+
+    __asm__("cmpl %2, %1" : "=@ccae"(leaves) : "r"(pe), "m"(sy_hot.npes));
+    return leaves;
+#else
+    return (unsigned)pe >= __atomic_load_n(&sy_hot.npes, __ATOMIC_RELAXED);
+#endif
+}
+
+/* The address, here, of what `address` names on PE pe, for which sy_hot_leaves has said no; NULL
+ * where only the slow path can tell. *elsewhere: set to true where it is in neither of the two
+ * windows, else left as it is. */
+SY_INLINE void *sy_window_place(const void *address, int pe, bool *elsewhere)
+{
     size_t offset = (uintptr_t)address - sy_hot.heap.base;
     char *base;
     if (SY_LIKELY(offset < sy_hot.heap.length)) {
@@ -103,6 +118,12 @@ SY_INLINE void *sy_window_reach_or(const void *address, int pe, bool *elsewhere)
         base = sy_hot.data.peer[(unsigned)pe];
     }
     return SY_LIKELY(base != NULL) ? base + offset : NULL;
+}
+
+/* The same for any number of a PE. */
+SY_INLINE void *sy_window_reach_or(const void *address, int pe, bool *elsewhere)
+{
+    return SY_UNLIKELY(sy_hot_leaves(pe)) ? NULL : sy_window_place(address, pe, elsewhere);
 }
 
 SY_INLINE void *sy_window_reach(const void *address, int pe)
