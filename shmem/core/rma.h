@@ -108,7 +108,7 @@ SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe, bool *e
 SY_INLINE void *sy_rma_reach_space(const void *address, size_t length, int pe)
 {
     size_t room = __atomic_load_n(&sy_hot.space.length, __ATOMIC_ACQUIRE);
-    size_t offset = (uintptr_t)address - sy_hot.space.base;
+    size_t offset = (uintptr_t)address - __atomic_load_n(&sy_hot.space.base, __ATOMIC_RELAXED);
 
     if (SY_UNLIKELY(offset >= room || sy_hot_leaves(pe)))
         return NULL;
@@ -135,7 +135,7 @@ SY_INLINE const struct sy_route_transport *sy_rma_route(const void *address, siz
         *window = SY_WINDOW_DATA;
     } else {
         size_t room = __atomic_load_n(&sy_hot.space.length, __ATOMIC_ACQUIRE);
-        at = (uintptr_t)address - sy_hot.space.base;
+        at = (uintptr_t)address - __atomic_load_n(&sy_hot.space.base, __ATOMIC_RELAXED);
         if (at >= room || length - 1 >= room - at || sy_hot.space.peer[(unsigned)pe] ||
             sy_hot.space.absent[(unsigned)pe])
             return NULL;

@@ -16,6 +16,7 @@ struct sy_hot sy_hot = {.not_ctx = UINTPTR_MAX};
 
 static int npes_open;
 static bool hot_threads;
+static atomic_bool hot_taken; /* with several threads: one has chosen the space of sy_hot */
 
 /* Pages of a table that are never written cost nothing, which matters at many thousand PEs. */
 static char **windows_new_table(int npes)
@@ -149,7 +150,7 @@ void sy_windows_remove(unsigned window)
 {
     struct sy_window_entry *entry = &sy_windows.entry[window];
 
-    if (sy_hot.space.window == window)
+    if (__atomic_load_n(&sy_hot.space.window, __ATOMIC_RELAXED) == window)
         __atomic_store_n(&sy_hot.space.length, 0, __ATOMIC_RELEASE);
     windows_remove_range(window);
     if (entry->peer)
@@ -237,6 +238,7 @@ void sy_windows_map_late(void)
 void sy_windows_hot(int npes, bool enable, bool threads)
 {
     hot_threads = threads;
+    hot_taken = false;
     sy_hot = (struct sy_hot){
         .carries = sy_hot.carries, .looks = sy_hot.looks, .not_ctx = UINTPTR_MAX};
     if (!enable)
@@ -263,17 +265,25 @@ void sy_windows_slow(bool slow)
     __atomic_store_n(&sy_hot.npes, npes, __ATOMIC_RELAXED);
 }
 
+/* Whether a thread has chosen a space, or else this one does. */
+static bool windows_hot_taken(void)
+{
+    return atomic_load_explicit(&hot_taken, memory_order_relaxed) ||
+           atomic_exchange(&hot_taken, true);
+}
+
 /* Has the inline path find a space. The length is written last, for threads that look meanwhile. */
 void sy_windows_hot_space(unsigned window)
 {
     const struct sy_window_entry *entry = &sy_windows.entry[window];
 
-    if (!sy_hot.npes || (hot_threads && sy_hot.space.base) || entry->own.kind == SY_REGION_DEVICE)
+    if (sy_hot_leaves(0) || entry->own.kind == SY_REGION_DEVICE ||
+        (hot_threads && windows_hot_taken()))
         return;
-    sy_hot.space.window = window;
+    __atomic_store_n(&sy_hot.space.window, window, __ATOMIC_RELAXED);
     sy_hot.space.absent = entry->absent;
     sy_hot.space.peer = entry->peer;
-    sy_hot.space.base = (uintptr_t)entry->own.base;
+    __atomic_store_n(&sy_hot.space.base, (uintptr_t)entry->own.base, __ATOMIC_RELAXED);
     __atomic_store_n(&sy_hot.space.length, entry->own.length, __ATOMIC_RELEASE);
 }
 
