@@ -14,9 +14,15 @@
 #include "coll/tree.h"
 #include "core/fatal.h"
 #include "core/memory/control.h"
+#include "util/clock.h"
 
-#define HOPS_NODES  8                   /* from so many on, blocks go in hops */
-#define AHEAD_BYTES ((size_t)256 << 10) /* see alltoall_nodes_steps_ahead */
+#define HOPS_NODES 8 /* from so many on, blocks go in hops */
+
+/* See struct pace: between two nodes in a step, by each member at least, and ahead of what came. */
+#define PORTION_BYTES ((size_t)64 << 10)
+#define LEAST_BYTES   ((size_t)16 << 10)
+#define AHEAD_BYTES   ((size_t)256 << 10)
+#define LINE_BYTES    ((size_t)125) /* each microsecond: 1 Gbit/s */
 
 /* Copies `count` elements from one array to another. */
 static void alltoall_nodes_copy_block(char *to, ptrdiff_t to_stride, const char *from,
@@ -229,29 +235,41 @@ static void alltoall_nodes_through_leaders(const struct sy_group *group, char *d
 
 /* ---- large blocks ---- */
 
-/* Sends the block of a member of this node, from where it is; if that is not mapped, a copy. True:
- * it may be changed only after sy_notify_sent. */
-static bool alltoall_nodes_send_block(const struct sy_notify *notify, int from, int to, char *dest,
-                                      const char *source, const struct sy_blocks *b)
+/* What is sent at a time of each block: `count` elements from number `first` on. */
+struct portion {
+    size_t first, count;
+};
+
+static bool alltoall_nodes_contiguous(const struct sy_blocks *b)
+{
+    return b->dest_stride == (ptrdiff_t)b->size && b->source_stride == (ptrdiff_t)b->size;
+}
+
+/* Sends a portion of the block of a member of this node, from where it is; if that is not mapped, a
+ * copy. True: it may be changed only after sy_notify_sent. */
+static bool alltoall_nodes_send_portion(const struct sy_notify *notify, int from, int to,
+                                        char *dest, const char *source, const struct sy_blocks *b,
+                                        const struct portion *p)
 {
     const struct sy_group *group = notify->group;
-    ptrdiff_t size = (ptrdiff_t)b->size, stride = b->source_stride;
-    char *there = sy_block(dest, from, b->dest_stride, b->count), *copy = NULL;
-    const char *block = sy_block(source, to, stride, b->count), *here = block;
+    ptrdiff_t size = (ptrdiff_t)b->size, stride = b->source_stride, first = (ptrdiff_t)p->first;
+    size_t bytes = b->size * p->count, unit = alltoall_nodes_contiguous(b) ? bytes : b->size;
+    char *there = sy_block(dest, from, b->dest_stride, b->count) + first * b->dest_stride;
+    const char *block = sy_block(source, to, stride, b->count) + first * stride, *here = block;
+    char *copy = NULL;
     bool stays = false;
 
     if (from != group->members.me && !(here = sy_group_map(group, from, block))) {
-        if (!(here = copy = malloc(b->size * b->count)))
-            sy_fatal("shmem_alltoall: no memory for %zu bytes", b->size * b->count);
-        sy_get_strided(SHMEM_CTX_DEFAULT, copy, block, size, stride, b->size, b->count,
+        if (!(here = copy = malloc(bytes)))
+            sy_fatal("shmem_alltoall: no memory for %zu bytes", bytes);
+        sy_get_strided(SHMEM_CTX_DEFAULT, copy, block, size, stride, unit, bytes / unit,
                        sy_members_pe(&group->members, from));
         stride = size;
     }
     if (b->dest_stride == size && stride == size) {
-        stays = sy_notify_dest_start(notify, to, there, here, b->size * b->count, SY_NOTIFY_COUNTER,
-                                     1);
+        stays = sy_notify_dest_start(notify, to, there, here, bytes, SY_NOTIFY_COUNTER, 1);
     } else {
-        sy_put_strided(&sy_ctx_control, there, here, b->dest_stride, stride, b->size, b->count,
+        sy_put_strided(&sy_ctx_control, there, here, b->dest_stride, stride, b->size, p->count,
                        sy_members_pe(&group->members, to));
         sy_notify_raise(notify, to, SY_NOTIFY_COUNTER, 1);
     }
@@ -261,24 +279,73 @@ static bool alltoall_nodes_send_block(const struct sy_notify *notify, int from, 
     return stays && !copy;
 }
 
-/* Steps that a member may be ahead of what it has received. If all sent all that they have at once,
- * many streams would meet on the line of one node while others are idle, and lose packets. So a
- * node's members send to one node after the other, beginning with the next, and go on to a step
- * when all that others sent them up to so many steps before has arrived: then each line carries a
- * few streams each way. Four steps are under way where nodes have one member, because a line is idle
- * while all that send on it are held up elsewhere, and more where they are short; several members'
- * streams fill it by themselves. What is sent leaves from where it is, so nobody waits for a
+/* How far members are ahead of what they have received, and how blocks are cut. If all sent all
+ * that they have at once, many streams would meet on the line of one node while others are idle,
+ * and lose packets; if they waited for each block, lines would be idle between blocks. So a node's
+ * members send to one node after the other, beginning with the next, a portion of each block, and
+ * begin anew with the next portion. They go on to a step when all that others sent them up to so
+ * many steps before has arrived. So nobody is ahead of others by more than a few portions, and what
+ * meets on a line is short. What is sent leaves from where it is, so nobody waits for a
  * confirmation within a step.
  *
  * Nobody waits for ever: of all members the one that is furthest behind has got all that it waits
- * for, because the others have gone through the steps before. Blocks are counted, whoever sent
+ * for, because the others have gone through the steps before. Portions are counted, whoever sent
  * them; that lets a member go on earlier and never later. */
-static int alltoall_nodes_steps_ahead(const struct sy_nodes *nodes, size_t length)
-{
-    size_t step = (size_t)nodes->most * (size_t)nodes->most * length;
-    size_t ahead = (nodes->most == 1 ? 4 : 1) + AHEAD_BYTES / step;
+struct pace {
+    size_t portion;  /* elements */
+    size_t portions; /* of a block */
+    size_t ahead;    /* steps */
+};
 
-    return ahead < (size_t)nodes->count ? (int)ahead : nodes->count;
+/* Synchronises. Returns the latency of the lines between the members, or more, in microseconds:
+ * what the shortest of these synchronisations took. */
+static uint32_t alltoall_nodes_sync(const struct sy_group *group)
+{
+    uint32_t *latency = &group->team->latency;
+    uint64_t begin = sy_clock_ns(), took;
+
+    sy_group_sync(group);
+    took = (sy_clock_ns() - begin) / 1000 + 1;
+    if (!*latency || took < *latency)
+        *latency = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
+    return *latency;
+}
+
+/* Where messages are what costs, and between two nodes, blocks stay whole. Else at least as much is
+ * under way as a line carries in the latency. */
+static struct pace alltoall_nodes_pace(const struct sy_nodes *nodes, const struct sy_blocks *b,
+                                       uint32_t latency)
+{
+    size_t most = (size_t)nodes->most, bytes = PORTION_BYTES / most;
+    bool whole = nodes->count == 2 || sy_tree_fits(nodes);
+    size_t portion = (bytes < LEAST_BYTES ? LEAST_BYTES : bytes) / b->size;
+    size_t line = (size_t)latency * LINE_BYTES, under_way = line < AHEAD_BYTES ? AHEAD_BYTES : line;
+
+    portion = whole || portion > b->count ? b->count : portion ? portion : 1;
+    size_t step = most * most * portion * b->size, ahead = under_way / step;
+    if (whole)
+        ahead = (most == 1 ? 4 : 1) + AHEAD_BYTES / step;
+    else if (ahead < 2)
+        ahead = 2;
+    return (struct pace){portion, (b->count + portion - 1) / portion, ahead};
+}
+
+/* Sends a portion of what this member has for its likes on node j, for all of its own node. True:
+ * it may be changed only after sy_notify_sent. */
+static bool alltoall_nodes_send_step(const struct sy_notify *notify, int j, char *dest,
+                                     const char *source, const struct sy_blocks *b,
+                                     const struct portion *p)
+{
+    const struct sy_group *group = notify->group;
+    const struct sy_nodes *nodes = sy_group_nodes(group);
+    int locals = sy_group_locals(group);
+    bool stays = false;
+
+    for (int k = sy_group_local(group); k < sy_nodes_size(nodes, j); k += locals)
+        for (int i = 0; i < locals; i++)
+            stays |= alltoall_nodes_send_portion(notify, sy_group_mate(group, i),
+                                                 sy_nodes_member(nodes, j, k), dest, source, b, p);
+    return stays;
 }
 
 static void alltoall_nodes_by_members(const struct sy_group *group, char *dest, const char *source,
@@ -286,23 +353,26 @@ static void alltoall_nodes_by_members(const struct sy_group *group, char *dest, 
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     int me = group->members.me, local = sy_group_local(group), locals = sy_group_locals(group);
-    int ahead = alltoall_nodes_steps_ahead(nodes, b->size * b->count);
-    uint64_t left = (uint64_t)(group->members.size - locals);
+    size_t steps = 0, others = (size_t)nodes->count - 1;
+    struct sy_blocks bytes = {1, b->size * b->count, 1, 1};
+    const struct sy_blocks *sent = alltoall_nodes_contiguous(b) ? &bytes : b;
+    struct pace pace = alltoall_nodes_pace(nodes, sent, alltoall_nodes_sync(group));
+    uint64_t left = pace.portions * (uint64_t)(group->members.size - locals);
+    struct sy_notify notify = sy_notify_open(group, 0, 1);
     bool stays = false;
 
-    sy_group_sync(group);
-    struct sy_notify notify = sy_notify_open(group, 0, 1);
-    for (int step = 1; step < nodes->count; step++) {
-        int j = sy_nodes_after(nodes, step);
-        if (step > ahead) {
-            int came = sy_nodes_size(nodes, sy_nodes_after(nodes, nodes->count - step + ahead));
-            sy_notify_await_count(&notify, (uint64_t)came);
-            left -= (uint64_t)came;
+    for (size_t first = 0; first < sent->count; first += pace.portion) {
+        size_t count = sent->count - first < pace.portion ? sent->count - first : pace.portion;
+        for (int step = 1; step < nodes->count; step++, steps++) {
+            if (steps >= pace.ahead) {
+                int back = 1 + (int)((steps - pace.ahead) % others);
+                int from = sy_nodes_after(nodes, nodes->count - back);
+                sy_notify_await_count(&notify, (uint64_t)sy_nodes_size(nodes, from));
+                left -= (uint64_t)sy_nodes_size(nodes, from);
+            }
+            stays |= alltoall_nodes_send_step(&notify, sy_nodes_after(nodes, step), dest, source,
+                                              sent, &(struct portion){first, count});
         }
-        for (int k = local; k < sy_nodes_size(nodes, j); k += locals)
-            for (int i = 0; i < locals; i++)
-                stays |= alltoall_nodes_send_block(&notify, sy_group_mate(group, i),
-                                                   sy_nodes_member(nodes, j, k), dest, source, b);
     }
     for (int k = 0; k < locals; k++) {
         int i = sy_group_mate(group, (local + k) % locals);

@@ -33,6 +33,7 @@ struct sy_team {
     bool first;                     /* the first of its origin, which all others come from */
     unsigned slot;                  /* of the control windows */
     uint32_t turn;                  /* uses of the small buffers; its parity says which is next */
+    uint32_t latency;               /* microseconds (coll/alltoall_nodes.c); 0: not known */
     uint64_t syncs;                 /* of the node: what `arrived` is after this PE's latest */
     uint64_t since;                 /* syncs when the team was made */
     uint64_t votes;                 /* of the members (coll/agree.h) */

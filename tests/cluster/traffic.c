@@ -1,6 +1,7 @@
-/* One collective routine with many bytes, checked: traffic ROUTINE BYTES TEAM. The team: "all"; "odd", the PEs with an
- * odd number; "third", every third PE from PE 1 on. BYTES are those of a PE's part; of a collect
- * member i has i % 9 ninths more, and member 1 none. The first PE prints how many bytes a PE's dest has. */
+/* One collective routine with many bytes, checked: traffic ROUTINE BYTES TEAM. The team: "all";
+ * "odd", the PEs with an odd number; "third", every third PE from PE 1 on. BYTES are those of a
+ * PE's part; of a collect member i has i % 9 ninths more, and member 1 none. The first PE prints
+ * how many bytes a PE's dest has. */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@ static void same(const char *what, const unsigned char *at, int i, size_t from, 
 {
     for (size_t k = 0; k < length; k++)
         if (at[k] != byte_of(i, from + k)) {
-            fprintf(stderr, "%s: member %d has %d for byte %zu of member %d's %zu\n", what, me, at[k], k, i, length);
+            fprintf(stderr, "%s: member %d has %d for byte %zu of member %d's %zu\n", what, me,
+                    at[k], k, i, length);
             shmem_global_exit(3);
         }
 }
@@ -73,6 +75,29 @@ static size_t alltoall(shmem_team_t team, unsigned char *dest, unsigned char *so
     return bytes * (size_t)size;
 }
 
+/* The same by elements, with a gap after each in dest, which nobody writes to. */
+static size_t strided(shmem_team_t team, unsigned char *dest, unsigned char *source, size_t bytes)
+{
+    size_t words = bytes / 16;
+    long *to = (long *)(void *)dest, *from = (long *)(void *)source;
+
+    for (size_t k = 0; k < words * (size_t)size; k++)
+        from[k] = (long)me << 32 | (long)k;
+    memset(dest, 0xff, words * 16 * (size_t)size);
+    shmem_team_sync(team);
+    shmem_long_alltoalls(team, to, from, 2, 1, words);
+    for (int i = 0; i < size; i++)
+        for (size_t k = 0; k < words; k++) {
+            size_t at = 2 * ((size_t)i * words + k);
+            if (to[at] != ((long)i << 32 | (long)((size_t)me * words + k)) || to[at + 1] != -1) {
+                fprintf(stderr, "strided: member %d has %lx, %lx from %d at %zu\n", me,
+                        (unsigned long)to[at], (unsigned long)to[at + 1], i, k);
+                shmem_global_exit(3);
+            }
+        }
+    return bytes / 2 * (size_t)size;
+}
+
 static void same_sums(const char *what, const long *sum, size_t count)
 {
     for (size_t k = 0; k < count; k++)
@@ -98,7 +123,8 @@ static const struct routine {
     const char *name;
     size_t (*run)(shmem_team_t, unsigned char *, unsigned char *, size_t);
 } routines[] = {{"broadcast", broadcast}, {"fcollect", fcollect}, {"collect", collect},
-                {"alltoall", alltoall},   {"reduce", reduce},     {"place", reduce}};
+                {"alltoall", alltoall},   {"strided", strided},   {"reduce", reduce},
+                {"place", reduce}};
 
 static shmem_team_t team_of(const char *name)
 {
