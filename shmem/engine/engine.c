@@ -92,13 +92,14 @@ static uint64_t engine_delay(const struct sy_engine *engine)
 void sy_engine_first(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, uint64_t tail,
                      size_t bytes)
 {
-    enum sy_flush_when when = sy_flush_first(&peer->flush, sy_clock_ns(), tail - bytes, tail,
-                                             ctx->batch);
+    enum sy_flush_when when = sy_flush_first(&peer->flush, &ctx->row, sy_clock_ns(), tail - bytes,
+                                             tail, ctx->batch);
 
     if (when == SY_FLUSH_ALONE_ACK)
         sy_tx_ask(&peer->tx, tail);
     if (when == SY_FLUSH_ALONE_ACK || when == SY_FLUSH_ALONE) {
         peer->engine->ops->send(peer);
+        sy_flush_left(&peer->flush, &ctx->row);
         return;
     }
     sy_producer_gathers(&peer->producer);

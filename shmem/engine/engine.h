@@ -148,6 +148,7 @@ struct sy_engine_ctx {
     _Atomic bool dirty;                  /* some mark may not have been reached */
     bool batch;                          /* operations may be gathered for longer */
     struct sy_engine_mark *_Atomic mark; /* of each slot; made with the first operation */
+    struct sy_flush_row row;
 };
 
 /* Opens an engine for at most `limit` peers. buffer: bytes that a peer's tx holds. 0 or -ENOMEM. */

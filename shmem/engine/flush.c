@@ -13,6 +13,7 @@
 #define BURSTS 3
 #define KEPT   4
 #define QUIETS 3
+#define ROW    8 /* more than the neighbours in most programs */
 #define ASKS   2 /* of the quiets */
 
 /* Times the delay. Timers are dear on virtual machines; where the program has sent all by itself of
@@ -82,17 +83,30 @@ static enum sy_flush_when flush_alone(struct sy_flush *flush)
     return quiets >= ASKS ? SY_FLUSH_ALONE_ACK : SY_FLUSH_ALONE;
 }
 
-enum sy_flush_when sy_flush_first(struct sy_flush *flush, uint64_t now, uint64_t begin,
-                                  uint64_t end, bool batch)
+/* Whether an operation that found its peer idle is one of a row. followed: others followed the last
+ * one that did so with this peer, and then a pause of the row says nothing: all were gathered. */
+static bool flush_in_row(struct sy_flush_row *row, uint64_t now, bool followed)
+{
+    if (flush_since(&row->ended, now) <= IDLE)
+        return flush_count(&row->count, true, ROW) == ROW;
+    if (!followed)
+        flush_set(&row->count, 0);
+    return flush_get(&row->count) == ROW;
+}
+
+enum sy_flush_when sy_flush_first(struct sy_flush *flush, struct sy_flush_row *row, uint64_t now,
+                                  uint64_t begin, uint64_t end, bool batch)
 {
     if (flush_since(&flush->sent_at, now) > IDLE) {
         bool followed = begin > atomic_load_explicit(&flush->burst_end, memory_order_relaxed);
         bool burst = flush_count(&flush->bursts, followed, BURSTS) == BURSTS;
+        bool one_of_row = flush_in_row(row, now, followed);
         atomic_store_explicit(&flush->burst_end, end, memory_order_relaxed);
-        if (!burst && !batch)
+        if (!burst && !one_of_row && !batch)
             return flush_alone(flush);
     }
     atomic_store_explicit(&flush->gathered_at, now, memory_order_relaxed);
+    atomic_store_explicit(&row->ended, now, memory_order_relaxed);
     if (batch)
         return SY_FLUSH_LATE;
     bool kept = flush_count(&flush->kept, !flush_take(&flush->left), KEPT) == KEPT;

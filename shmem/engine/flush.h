@@ -1,9 +1,10 @@
 /* When the requests to a peer leave: the policy. State, events and decisions; it reads no clock and
  * sends nothing, so tests/unit/test_flush.c holds it against recorded sequences.
  *
- * An operation that waits for an answer leaves at once, and so does one that finds its peer idle.
- * Others are gathered until there are SY_FLUSH_BYTES of them, until a thread of this PE waits for
- * anything, or until the transport's delay is over. The numbers are in flush.c.
+ * An operation that waits for an answer leaves at once, and so does one that finds its peer idle,
+ * unless it is one of many in a row, each to another peer. Others are gathered until there are
+ * SY_FLUSH_BYTES of them, until a thread of this PE waits for anything, or until the transport's
+ * delay is over. The numbers are in flush.c.
  *
  * All of it decides only *when* something leaves. So accesses are relaxed, and threads that issue
  * at once may spoil each other's counts. */
@@ -28,6 +29,14 @@ struct sy_flush {
     _Atomic int quiets;           /* how often a quiet has followed an operation that left alone */
     _Atomic bool alone;           /* an operation has left alone, and no quiet has followed yet */
     _Atomic bool left;            /* by the program, until the progress thread sent it */
+};
+
+/* Operations of one context in a row, each of which found its peer idle; all zeros at the
+ * beginning. A program that turns from peer to peer finds each idle, because sending to the others
+ * takes so long. */
+struct sy_flush_row {
+    _Atomic uint64_t ended; /* when the last one had left or was gathered */
+    _Atomic int count;      /* of them, up to a bound */
 };
 
 enum sy_flush_when {
@@ -60,8 +69,16 @@ static inline enum sy_flush_when sy_flush_appended(uint64_t waiting, size_t byte
 
 /* The request [begin, end) is the first that waits: ALONE, ALONE_ACK, SOON or LATE. batch: the
  * program has announced more. */
-enum sy_flush_when sy_flush_first(struct sy_flush *flush, uint64_t now, uint64_t begin,
-                                  uint64_t end, bool batch);
+enum sy_flush_when sy_flush_first(struct sy_flush *flush, struct sy_flush_row *row, uint64_t now,
+                                  uint64_t begin, uint64_t end, bool batch);
+
+/* After ALONE and ALONE_ACK, when the request has been sent. */
+static inline void sy_flush_left(const struct sy_flush *flush, struct sy_flush_row *row)
+{
+    uint64_t sent = atomic_load_explicit(&flush->sent_at, memory_order_relaxed);
+
+    atomic_store_explicit(&row->ended, sent, memory_order_relaxed);
+}
 
 /* Something has left. */
 static inline void sy_flush_sent(struct sy_flush *flush, uint64_t now)

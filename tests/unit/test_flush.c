@@ -1,6 +1,7 @@
 /* When requests leave (shmem/engine/flush.c): sequences of events with their times, as programs
  * produce them, and the decisions. */
 #include <check.h>
+#include <string.h>
 
 #include "engine/flush.h"
 #include "suite.h"
@@ -17,6 +18,7 @@ struct step {
 /* The transport's part beside the policy: the time, and the stream's position. */
 struct peer {
     struct sy_flush flush;
+    struct sy_flush_row row;
     uint64_t now, tail, sent;
 };
 
@@ -26,15 +28,22 @@ static void leave(struct peer *peer)
     sy_flush_sent(&peer->flush, peer->now);
 }
 
-static enum sy_flush_when put(struct peer *peer, bool batch)
+static enum sy_flush_when put_in_row(struct peer *peer, struct sy_flush_row *row, bool batch)
 {
     peer->tail += RECORD;
     enum sy_flush_when when = sy_flush_appended(peer->tail - peer->sent, RECORD, false, 1 << 20);
     if (when == SY_FLUSH_FIRST)
-        when = sy_flush_first(&peer->flush, peer->now, peer->tail - RECORD, peer->tail, batch);
-    if (when == SY_FLUSH_ALONE || when == SY_FLUSH_ALONE_ACK)
+        when = sy_flush_first(&peer->flush, row, peer->now, peer->tail - RECORD, peer->tail, batch);
+    if (when == SY_FLUSH_ALONE || when == SY_FLUSH_ALONE_ACK) {
         leave(peer);
+        sy_flush_left(&peer->flush, row);
+    }
     return when;
+}
+
+static enum sy_flush_when put(struct peer *peer, bool batch)
+{
+    return put_in_row(peer, &peer->row, batch);
 }
 
 /* Gathered requests are sent by the program (SEND, QUIET), or by the progress thread (TIMER). */
@@ -128,6 +137,71 @@ START_TEST(test_bursts)
 }
 END_TEST
 
+/* Puts to several peers in turn by one context. */
+enum { PEERS = 16, SENDING = 7000 };
+static struct peer turned[PEERS];
+
+/* One put to each of `count` peers. Returns how many left alone; each takes SENDING. */
+static int turn(struct sy_flush_row *row, uint64_t *now, int count)
+{
+    int alone = 0;
+
+    for (int i = 0; i < count; i++) {
+        struct peer *peer = &turned[i];
+        peer->now = *now += 100;
+        if (put_in_row(peer, row, false) != SY_FLUSH_ALONE)
+            continue;
+        alone++;
+        peer->now = *now += SENDING;
+        leave(peer);
+        sy_flush_left(&peer->flush, row);
+    }
+    return alone;
+}
+
+/* Each peer is idle when its turn comes, as sending to the others has taken so long. All the same
+ * the puts are one sequence, and gathered, also after the progress thread has sent for the program.
+ */
+START_TEST(test_row)
+{
+    struct sy_flush_row row = {0};
+    uint64_t now = 1000000000;
+
+    memset(turned, 0, sizeof turned);
+    ck_assert_int_eq(turn(&row, &now, PEERS), 8);
+    for (int round = 0; round < 1000; round++) {
+        ck_assert_int_eq(turn(&row, &now, PEERS), 0);
+        for (int i = 0; round % 50 == 49 && i < PEERS; i++) {
+            turned[i].now = now;
+            leave(&turned[i]);
+            now += SENDING;
+        }
+    }
+}
+END_TEST
+
+/* Puts to a few neighbours, and then none for some time, are no row. Nor are single ones after a
+ * row has ended. */
+START_TEST(test_neighbours)
+{
+    struct sy_flush_row row = {0};
+    uint64_t now = 1000000000;
+
+    memset(turned, 0, sizeof turned);
+    for (int round = 0; round < 100; round++, now += 100000)
+        ck_assert_int_eq(turn(&row, &now, 6), 6);
+    turn(&row, &now, PEERS);
+    for (int round = 0; round < 2; round++, now += 100000) {
+        for (int i = 0; i < PEERS; i++)
+            leave(&turned[i]);
+        now += 100000;
+        turn(&row, &now, 1);
+    }
+    leave(&turned[0]);
+    ck_assert_int_eq(turn(&row, &now, 6), 6);
+}
+END_TEST
+
 /* Whether the program sends what it gathers: then the timer may be late, until it had to send once.
  */
 START_TEST(test_kept)
@@ -193,6 +267,8 @@ int main(void)
     tcase_add_test(all, test_put_quiet);
     tcase_add_test(all, test_sequence);
     tcase_add_test(all, test_bursts);
+    tcase_add_test(all, test_row);
+    tcase_add_test(all, test_neighbours);
     tcase_add_test(all, test_kept);
     tcase_add_test(all, test_busy);
     tcase_add_test(all, test_batch);
