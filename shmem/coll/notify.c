@@ -35,6 +35,7 @@ static struct sy_control_team *notify_own_control(const struct sy_notify *notify
 struct sy_notify_roots {
     uint64_t entered[SY_NOTIFY_COLLECTIVES]; /* by member: the last one of which it was the root */
     uint64_t begin[SY_NOTIFY_COLLECTIVES];   /* where the scratch space of a collective begins */
+    int latest;                              /* of the last one */
 };
 
 static bool notify_has_room(const struct sy_team *team, uint64_t begin, size_t scratch)
@@ -105,6 +106,8 @@ struct sy_notify sy_notify_open_broadcast(const struct sy_group *group, size_t s
         sy_fatal("a broadcast: no memory for %zu bytes", sizeof **roots);
     struct sy_notify notify = notify_open(group, scratch, steps, scratch ? root : -1);
     (*roots)->entered[root] = notify.count;
+    notify.again = scratch && (*roots)->latest == root;
+    (*roots)->latest = root;
     return notify;
 }
 
@@ -141,11 +144,12 @@ static uint64_t notify_value(const struct sy_notify *notify, unsigned flag, uint
     return flag == SY_NOTIFY_COUNTER ? step : notify->stamp + step;
 }
 
-/* The receiver waits for the one sender of a flag, so the message leaves at once; one of many
- * senders may gather what it has for several PEs. */
-static unsigned notify_hint(unsigned flag)
+/* The receiver waits for the one sender of a flag, so the message leaves at once. One of many
+ * senders may gather what it has for several PEs, and a root that is ahead of the others, like
+ * those that pass its data on, what it has for several broadcasts. */
+static unsigned notify_hint(const struct sy_notify *notify, unsigned flag)
 {
-    return flag == SY_NOTIFY_COUNTER ? 0 : SY_PROMPT;
+    return flag == SY_NOTIFY_COUNTER || notify->again ? 0 : SY_PROMPT;
 }
 
 /* Sends data to another node, and their flag. */
@@ -155,7 +159,7 @@ static void notify_send(const struct sy_notify *notify, int member, unsigned win
 {
     sy_control_put(sy_members_pe(&notify->group->members, member), window, offset, source, length,
                    notify_operation(flag), notify_word_of(notify_own_control(notify), notify, flag),
-                   notify_value(notify, flag, step), hint | notify_hint(flag));
+                   notify_value(notify, flag, step), hint | notify_hint(notify, flag));
 }
 
 void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, uint64_t step)
@@ -179,7 +183,7 @@ void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, 
 static bool notify_stays(const struct sy_notify *notify, int pe, size_t length, unsigned flag)
 {
     bool two = sy_group_nodes(notify->group)->count == 2;
-    size_t kept = two && notify_hint(flag) ? SY_KEPT_PROMPT : SY_KEPT_BYTES;
+    size_t kept = two && flag != SY_NOTIFY_COUNTER ? SY_KEPT_PROMPT : SY_KEPT_BYTES;
 
     if (length <= SHORT)
         return false;

@@ -163,7 +163,8 @@ int sy_engine_raise(void *self, struct sy_transport_ctx *c, int pe, unsigned win
 /* Both records go to one stream, which keeps their order; where the payload is short they are
  * published, and leave, as one. */
 static int calls_put_signal_copied(struct sy_engine *engine, struct sy_engine_ctx *ctx,
-                                   const struct sy_transfer *t, const struct sy_amo *signal)
+                                   const struct sy_transfer *t, const struct sy_amo *signal,
+                                   bool prompt)
 {
     struct sy_engine_peer *peer = sy_engine_begin(engine, ctx, t->pe);
     size_t first = sy_request_put_size(t->length), bytes = first + sy_request_amo_size(signal);
@@ -173,7 +174,7 @@ static int calls_put_signal_copied(struct sy_engine *engine, struct sy_engine_ct
         return -EAGAIN;
     sy_request_write_put(room, calls_place(engine, t), t->local, t->length);
     sy_request_write_amo(room + first, calls_amo_place(engine, signal), signal, false);
-    sy_engine_commit(ctx, peer, bytes, false);
+    sy_engine_commit(ctx, peer, bytes, prompt);
     return 0;
 }
 
@@ -193,7 +194,7 @@ int sy_engine_put_signal(void *self, struct sy_transport_ctx *ctx, const struct 
     int rc;
 
     if (t->length && !calls_is_long(engine, t->length, flags))
-        return calls_put_signal_copied(engine, (struct sy_engine_ctx *)ctx, t, signal);
+        return calls_put_signal_copied(engine, (struct sy_engine_ctx *)ctx, t, signal, prompt);
     if (keeps)
         flags &= ~SY_BLOCKING;
     if (t->length && t->length <= TOGETHER && !(flags & SY_BLOCKING))
