@@ -208,11 +208,7 @@ mpi_loses_launcher()
 {
     local family=$1 signal=$2 want=$3 got=0 launcher
     shift 3
-<<<<<<< HEAD
     : >"$dir/out" # of the job before
-=======
-    : >"$dir/out" # what the last job has said
->>>>>>> 3b61254 (tests/launch: a job is not taken for begun by what the last one has said)
     setsid env --default-signal=INT "$@" 3 "$dir/mpi_end-$family" wait >"$dir/out" 2>"$dir/err" </dev/null &
     launcher=$!
     within 20 grep -q '^begun$' "$dir/out" || fail "$name: a job of MPI and OpenSHMEM does not begin"
