@@ -60,7 +60,7 @@ int sy_parse_seconds(const char *text, double *out)
     value /= unit;
     if (!digits || *text || !(value <= DBL_MAX)) /* too many digits end as infinity or NaN */
         return -EINVAL;
-    *out = value;
+    *out = value < SY_SECONDS_MAX ? value : SY_SECONDS_MAX;
     return 0;
 }
 

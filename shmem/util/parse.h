@@ -8,7 +8,11 @@
 
 int sy_parse_bool(const char *text, bool *out);
 int sy_parse_int(const char *text, long min, long max, long *out);
-int sy_parse_seconds(const char *text, double *out); /* >= 0; finite */
+
+/* From 0 to SY_SECONDS_MAX; what is more counts as that. It is as good as for ever, and fits all
+ * units of time that limits are turned into. */
+#define SY_SECONDS_MAX 1e9
+int sy_parse_seconds(const char *text, double *out);
 
 /* SHMEM_SYMMETRIC_SIZE's syntax, specification section 8: a non-negative integer or decimal
  * fraction (".5" allowed), perhaps with an exponent ("1e6"), then nothing or one of kKmMgGtT

@@ -153,6 +153,8 @@ START_TEST(test_seconds)
     ck_assert(value == .3);
     ck_assert_int_eq(sy_parse_seconds("0", &value), 0);
     ck_assert(value == 0.0);
+    ck_assert_int_eq(sy_parse_seconds("99999999999999999999", &value), 0);
+    ck_assert(value == SY_SECONDS_MAX);
     value = 77;
     for (size_t i = 0; i < SY_COUNT(bad); i++)
         ck_assert_msg(sy_parse_seconds(bad[i], &value) == -EINVAL, "%s is taken", bad[i]);

@@ -78,7 +78,7 @@ static const struct sy_option rows[] = {
     {"show_routes", SY_OPTION_BOOL, 0, AT(config.show_routes), "off", NULL, 0, 0, NULL,
      "Print at start-up, on PE 0, which transport each pair of PEs uses, and why"},
     {"init_timeout", SY_OPTION_SECONDS, 0, AT(config.start.init_timeout), "120", NULL, 0, 0, NULL,
-     "Seconds that each phase of start-up may last before the job stops and names the missing PEs"},
+     "Seconds that each phase of start-up may last before the job stops and names the missing PEs; 0 for no limit"},
     {"stall_report", SY_OPTION_SECONDS, 0, AT(config.stall_report), "60", NULL, 0, 0, NULL,
      "Seconds after which a PE that waits in a call makes the launcher say what all PEs are doing, and "
      "again each time that has doubled; 0 for never"},
@@ -89,8 +89,8 @@ static const struct sy_option rows[] = {
      "end, or if a message is under way; and, where a PE waits for a variable of the program, one that has a "
      "child process or a handler of signals does too"},
     {"peer_timeout", SY_OPTION_SECONDS, 0, AT(config.start.peer_timeout), "10", NULL, 0, 0, NULL,
-     "Seconds without any answer after which a host counts as lost and the job ends; a process that is "
-     "stopped or busy does not count, its host answers"},
+     "Seconds without any answer after which a host counts as lost and the job ends, 0 for never; a "
+     "process that is stopped or busy does not count, its host answers"},
     {"control_port_range", SY_OPTION_STRING, 0, AT(config.start.ports), "", NULL, 0, 0, NULL,
      "Ports, as first:last, on which PEs may listen for each other while they start without oshrun; "
      "empty for any that is free"},
@@ -285,6 +285,8 @@ struct sy_options *sy_config_load(const char *file, struct sy_error *err)
         return NULL;
     }
     read.config.debug = config_debug_categories(read.config.debug);
+    if (read.config.start.init_timeout <= 0)
+        read.config.start.init_timeout = SY_SECONDS_MAX;
     read.config.start.size = sizeof read.config.start;
     sy_config = read.config;
     /* Only here: until now sy_config had strings of the former set. */
