@@ -12,6 +12,7 @@ util_sources = \
 	shmem/util/list.h \
 	shmem/util/log.c shmem/util/log.h \
 	shmem/util/memfd.h \
+	shmem/util/standard.h \
 	shmem/util/net/interfaces.c shmem/util/net/interfaces.h shmem/util/net/ports.h \
 	shmem/util/net/machine.c shmem/util/net/machine.h \
 	shmem/util/nameless.c shmem/util/nameless.h \

@@ -17,6 +17,7 @@
 #include "bootstrap/launcher/options/flags.h"
 #include "config.h"
 #include "util/secure.h"
+#include "util/standard.h"
 
 static const char usage[] =
     "usage: oshcheck [options]\n"
@@ -64,15 +65,16 @@ int main(int argc, char **argv)
               stderr);
         return EXIT_FAILURE;
     }
+    sy_standard_keep();
     if (argc == 2 && strcmp(argv[1], "--agent") == 0)
         return sy_probe_run();
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
         fputs(usage, stdout);
-        return EXIT_SUCCESS;
+        return sy_standard_end("oshcheck", EXIT_FAILURE);
     }
     if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
         puts("oshcheck (" PACKAGE_NAME ") " PACKAGE_VERSION);
-        return EXIT_SUCCESS;
+        return sy_standard_end("oshcheck", EXIT_FAILURE);
     }
     status = oshcheck_parse(&flags, argc, argv);
     if (status < 0)
@@ -80,5 +82,5 @@ int main(int argc, char **argv)
     if (status < 0)
         status = sy_check_hosts(&flags, slurm);
     sy_flags_free(&flags);
-    return status;
+    return status ? status : sy_standard_end("oshcheck", EXIT_FAILURE);
 }

@@ -11,6 +11,7 @@
 
 #include "tools/info.h"
 #include "util/secure.h"
+#include "util/standard.h"
 
 enum mode { TEXT, JSON, MARKDOWN, SCHEMA, CHECK, ROUTES, DEVICES };
 
@@ -49,7 +50,7 @@ static int oshinfo_show_routes(void)
     setenv("SHMEM_SHOW_ROUTES", "1", 1);
     shmem_init();
     shmem_finalize();
-    return 0;
+    return sy_standard_end("oshinfo", 1);
 }
 
 static int oshinfo_run(enum mode mode, const char *file)
@@ -79,11 +80,7 @@ static int oshinfo_run(enum mode mode, const char *file)
         printf("%s: no errors\n", file);
     }
     info_free(&info);
-    if (fflush(stdout) || ferror(stdout)) {
-        perror("oshinfo: standard output");
-        status = 1;
-    }
-    return status;
+    return sy_standard_end("oshinfo", 1) ? 1 : status;
 }
 
 static int wrong_usage(const char *what, const char *argument)
@@ -125,10 +122,10 @@ int main(int argc, char **argv)
         switch (flag) {
         case 'h':
             fputs(usage, stdout);
-            return 0;
+            return sy_standard_end("oshinfo", 1);
         case 'v':
             oshinfo_print_version();
-            return 0;
+            return sy_standard_end("oshinfo", 1);
         case ':':
             return wrong_usage("a file's name is missing after ", argv[optind - 1]);
         case '?':

@@ -12,6 +12,7 @@
 
 #include "bootstrap/control/protocol.h"
 #include "bootstrap/launcher/spawn.h"
+#include "util/standard.h"
 
 enum {
     OURS,  /* first index of a pair: oshrun's end */
@@ -22,12 +23,22 @@ struct ends {
     int link[2], out[2], err[2], in[2];
 };
 
+/* A closed stdin is at its end, and what goes to a closed stderr is lost. Output of PEs to a closed
+ * stdout is not to be lost unsaid. */
 static void child_open_standard(void)
 {
-    for (int fd = 0; fd <= 2; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_WRONLY : O_RDONLY) < 0)
-            _exit(1);
+    int null;
+
+    if (fcntl(STDIN_FILENO, F_GETFD) < 0)
+        open("/dev/null", O_RDONLY);
+    if (fcntl(STDERR_FILENO, F_GETFD) < 0) {
+        null = open("/dev/null", O_WRONLY);
+        if (null >= 0 && null != STDERR_FILENO) {
+            dup2(null, STDERR_FILENO);
+            close(null);
+        }
     }
+    sy_standard_keep();
 }
 
 /* Hides the socket of an outer job: this oshrun may be run by a PE, and its PEs must not hold that.

@@ -316,7 +316,7 @@ static struct sy_out_file *messages_choose_out_file(struct sy_pe *pe, const char
     if (!out_file && !run->ending.begun) {
         sy_run_say(run, SY_SAY_ALWAYS, "cannot write to '%s': %m%s", name,
                    sy_ending_rest(run, false));
-        sy_ending_begin(run, SY_ENDING_UNWRITTEN, SY_GRACE_FAILED);
+        sy_ending_begin(run, SY_FLAGS_UNWRITTEN, SY_GRACE_FAILED);
     }
     free(name);
     return out_file ? out_file : own;

@@ -17,6 +17,7 @@
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/stdio/plain.h"
 #include "bootstrap/launcher/options/program.h"
+#include "util/standard.h"
 
 static void out_file_emptied(struct sy_out_file *out_file)
 {
@@ -36,7 +37,7 @@ static void head_run_out_file_broken(struct sy_out_file *out_file, int error)
         sy_run_say(run, SY_SAY_ALWAYS, "cannot write to %s: %s%s",
                    sy_outputs_name(&run->outputs, out_file), strerror(error),
                    sy_ending_rest(run, false));
-    sy_ending_begin(run, error == EPIPE ? 128 + SIGPIPE : SY_ENDING_UNWRITTEN, SY_GRACE_FAILED);
+    sy_ending_begin(run, error == EPIPE ? 128 + SIGPIPE : SY_FLAGS_UNWRITTEN, SY_GRACE_FAILED);
 }
 
 static void head_run_limit_reached(struct ev_loop *loop, ev_timer *timer, int events)
@@ -258,7 +259,6 @@ static void head_run_show_map(struct sy_run *run)
             putchar('\n');
         }
     }
-    fflush(stdout);
 }
 
 /* ---- the run ---- */
@@ -421,10 +421,12 @@ int sy_run_job(const struct sy_flags *flags, const struct sy_placement *placemen
     head_run_make_nodes(&run);
     head_run_assign_pes(&run);
     head_run_name_own_host(&run);
-    if (flags->display_map || flags->dry_run)
+    if (flags->display_map || flags->dry_run) {
         head_run_show_map(&run);
-    if (flags->dry_run)
-        return 0;
+        int status = sy_standard_end("oshrun", SY_FLAGS_UNWRITTEN);
+        if (status || flags->dry_run)
+            return status;
+    }
     head_run_open(&run);
     programs = head_run_make_programs(&run, !run.node[0].local);
     head_run_go(&run, programs);

@@ -171,8 +171,6 @@ const char *sy_ending_rest(const struct sy_run *run, bool others);
 #define SY_GRACE_FAILED 0.6 /* seconds: with the 0.2 before it, all is over within one second */
 #define SY_GRACE_ASKED  2.0
 
-#define SY_ENDING_UNWRITTEN 125 /* the status where output cannot be written */
-
 /* waiting.c */
 void sy_waiting_init(struct sy_run *run);
 /* The time of --timeout is over: reports where the PEs are, then ends the job. */

@@ -11,6 +11,7 @@
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/stdio/plain.h"
 #include "util/parse.h"
+#include "util/standard.h"
 #include "util/text_file.h"
 
 enum { DEEPEST = 8 /* files of --app within each other */ };
@@ -69,7 +70,7 @@ int sy_flags_print_help(struct sy_parser *parser)
          "argument of shmem_global_exit; 124 after --timeout; 125 if output cannot be written;\n"
          "126 or 127 if the program cannot be run; 2 for a wrong command line; 128+signal if a\n"
          "signal to oshrun ended the job.");
-    return fflush(stdout) || ferror(stdout) ? 1 : 0;
+    return sy_standard_end("oshrun", SY_FLAGS_UNWRITTEN);
 }
 
 bool sy_flags_has_name(const char *names, const char *name, size_t length)

@@ -37,6 +37,8 @@ enum sy_inherit {
 
 enum { SY_STDIN_NONE = -2, SY_STDIN_ALL = -1 }; /* or the number of a PE */
 
+#define SY_FLAGS_UNWRITTEN 125 /* the status where output cannot be written */
+
 struct sy_flags {
     struct sy_app *app;
     int apps;

@@ -12,6 +12,7 @@
 #include "config.h"
 #include "util/net/ports.h"
 #include "util/parse.h"
+#include "util/standard.h"
 
 static int flags_table_add_export(struct sy_exports *exports, int kind, const char *name,
                                   const char *value, bool setting)
@@ -414,7 +415,7 @@ static int flags_table_print_version(struct sy_parser *parser)
 {
     (void)parser;
     puts("oshrun (" PACKAGE_NAME ") " PACKAGE_VERSION);
-    return fflush(stdout) || ferror(stdout) ? 1 : 0;
+    return sy_standard_end("oshrun", SY_FLAGS_UNWRITTEN);
 }
 
 #define AT(member) offsetof(struct sy_flags, member)

@@ -42,7 +42,8 @@ static void out_file_buffer_add(struct sy_out_file_buffer *buffer, const char *t
 
 /* A terminal or a pipe can be opened a second time through /proc: that gives flags of our own.
  * Where it cannot (another user's terminal after su), writes are kept so small that poll() vouches
- * for them. Regular files never block for long. */
+ * for them. Regular files never block for long; what stands for a closed stdout (util/standard.h)
+ * is a directory, and writing fails at once. */
 static void out_file_choose_kind(struct sy_out_file *out_file)
 {
     char path[64];
@@ -50,7 +51,7 @@ static void out_file_choose_kind(struct sy_out_file *out_file)
     int own;
 
     out_file->kind = SY_OUT_FILE_FILE;
-    if (fstat(out_file->fd, &st) != 0 || S_ISREG(st.st_mode))
+    if (fstat(out_file->fd, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
         return;
     if (S_ISSOCK(st.st_mode)) {
         out_file->kind = SY_OUT_FILE_SOCKET;

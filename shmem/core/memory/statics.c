@@ -21,6 +21,7 @@
 #include "util/bits.h"
 #include "util/file.h"
 #include "util/memfd.h"
+#include "util/standard.h"
 
 struct sy_statics sy_statics = {.fd = -1, .why = "the library's constructor has not run"};
 
@@ -256,6 +257,7 @@ __attribute__((constructor(101))) static void sy_statics_start(void)
 {
     struct sy_statics s = {.fd = -1, .end = SY_CONTROL_SPACE};
 
+    sy_standard_keep();
     page_size = (uint64_t)sysconf(_SC_PAGESIZE);
     dl_iterate_phdr(statics_collect_ranges, &s);
     dl_iterate_phdr(statics_collect_identity, &s.identity);

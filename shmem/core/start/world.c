@@ -37,6 +37,7 @@
 #include "util/log.h"
 #include "util/option.h"
 #include "util/plugin.h"
+#include "util/standard.h"
 #include "util/symbol.h"
 
 struct sy_world sy_world;
@@ -283,6 +284,7 @@ void sy_world_open(int thread_level)
 {
     struct sy_error err = {""};
 
+    sy_standard_keep();
     sy_world.process = getpid();
     sy_world.thread_level = thread_level;
     sy_blocked_threads_begin();
