@@ -25,7 +25,7 @@ bin_oshrun_SOURCES = \
 	$(control_sources) \
 	bootstrap/control/gather.c bootstrap/control/gather.h \
 	bootstrap/control/report.c bootstrap/control/report.h \
-	bootstrap/launcher/daemon/guard.c bootstrap/launcher/daemon/guard.h \
+	bootstrap/launcher/daemon/reaper.c bootstrap/launcher/daemon/reaper.h \
 	bootstrap/launcher/options/hostlist.c bootstrap/launcher/options/hostlist.h \
 	bootstrap/launcher/stdio/pe_input.c bootstrap/launcher/stdio/pe_input.h \
 	bootstrap/launcher/head/judge.c \

@@ -1,6 +1,6 @@
 /* For fuzz targets of oshrun: stand-ins for the files that start, signal and reap PEs (child.c,
- * guard.c, trace.c, bind.c). No input starts a process, and every pretended process ends when it is
- * killed. */
+ * reaper.c, trace.c, bind.c). No input starts a process, and every pretended process ends when it
+ * is killed. */
 #ifndef TESTS_FUZZ_PROCESSES_H
 #define TESTS_FUZZ_PROCESSES_H
 
@@ -16,7 +16,7 @@
 
 #include "bootstrap/launcher/daemon/bind.h"
 #include "bootstrap/launcher/daemon/child.h"
-#include "bootstrap/launcher/daemon/guard.h"
+#include "bootstrap/launcher/daemon/reaper.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/daemon/trace.h"
 
@@ -93,29 +93,29 @@ int chdir(const char *path)
     return 0;
 }
 
-int sy_guard_start(struct sy_guard *guard, int count)
+int sy_reaper_start(struct sy_reaper *reaper, int count)
 {
-    (void)guard;
+    (void)reaper;
     (void)count;
     return 0;
 }
 
-void sy_guard_add(struct sy_guard *guard, int index, pid_t pid)
+void sy_reaper_add(struct sy_reaper *reaper, int index, pid_t pid)
 {
-    (void)guard;
+    (void)reaper;
     (void)index;
     (void)pid;
 }
 
-void sy_guard_review(struct sy_guard *guard, int index)
+void sy_reaper_review(struct sy_reaper *reaper, int index)
 {
-    (void)guard;
+    (void)reaper;
     (void)index;
 }
 
-void sy_guard_end(struct sy_guard *guard)
+void sy_reaper_end(struct sy_reaper *reaper)
 {
-    (void)guard;
+    (void)reaper;
 }
 
 void sy_trace_start(struct sy_daemon *daemon)

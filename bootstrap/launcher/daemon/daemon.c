@@ -64,7 +64,7 @@ static void daemon_check_finished(struct sy_daemon *daemon)
         return;
     daemon->finished = true;
     ev_timer_stop(daemon->loop, &daemon->drain);
-    sy_guard_end(&daemon->guard);
+    sy_reaper_end(&daemon->reaper);
     sy_daemon_tell(daemon, SY_DAEMON_FINISHED, SY_ALL, 0, NULL, 0);
 }
 
@@ -75,7 +75,7 @@ static void daemon_drain_over(struct ev_loop *loop, ev_timer *timer, int events)
 
     (void)loop;
     (void)events;
-    sy_guard_end(&daemon->guard);
+    sy_reaper_end(&daemon->reaper);
     for (int i = 0; i < daemon->started; i++) {
         sy_pe_output_finish(&daemon->local[i].out);
         sy_pe_output_finish(&daemon->local[i].err);
@@ -92,7 +92,7 @@ static void daemon_finish(struct sy_daemon *daemon, bool at_once)
     for (int i = 0; i < daemon->started; i++)
         sy_pe_input_close(&daemon->local[i].in);
     if (at_once)
-        sy_guard_end(&daemon->guard);
+        sy_reaper_end(&daemon->reaper);
     ev_timer_init(&daemon->drain, daemon_drain_over, DRAIN, 0.);
     daemon->drain.data = daemon;
     ev_timer_start(daemon->loop, &daemon->drain);
@@ -246,11 +246,11 @@ static bool daemon_collect(struct sy_daemon *daemon,
         local->just_ended = any = true;
         local->wait_status = wait_status;
         daemon->living--;
-        sy_guard_review(&daemon->guard, (int)(local - daemon->local));
+        sy_reaper_review(&daemon->reaper, (int)(local - daemon->local));
     }
     for (int i = 0; orphans && i < daemon->started; i++) {
         if (!daemon->local[i].alive)
-            sy_guard_review(&daemon->guard, i);
+            sy_reaper_review(&daemon->reaper, i);
     }
     return any;
 }
@@ -276,7 +276,7 @@ void sy_daemon_reap(struct sy_daemon *daemon,
 void sy_daemon_close(struct sy_daemon *daemon)
 {
     if (daemon->count) {
-        sy_guard_end(&daemon->guard);
+        sy_reaper_end(&daemon->reaper);
         ev_timer_stop(daemon->loop, &daemon->drain);
     }
     for (int i = 0; i < daemon->count; i++) {

@@ -14,7 +14,7 @@
 
 #include "bootstrap/launcher/daemon/child.h"
 #include "bootstrap/control/frames.h"
-#include "bootstrap/launcher/daemon/guard.h"
+#include "bootstrap/launcher/daemon/reaper.h"
 #include "bootstrap/launcher/stdio/pe_input.h"
 #include "bootstrap/launcher/link.h"
 #include "bootstrap/launcher/stdio/pe_output.h"
@@ -43,7 +43,7 @@ struct sy_daemon {
     struct sy_local_pe *local;
     int *local_of; /* by PE; -1: not here */
     struct sy_child_plan plan;
-    struct sy_guard guard;
+    struct sy_reaper reaper;
     ev_timer drain; /* how long to wait for writers that are no PEs */
     bool finishing, finished;
 

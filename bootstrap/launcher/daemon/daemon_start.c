@@ -265,7 +265,7 @@ static bool daemon_start_local(struct sy_daemon *daemon, int index, struct ready
     local->alive = true;
     daemon->started++;
     daemon->living++;
-    sy_guard_add(&daemon->guard, index, child.pid);
+    sy_reaper_add(&daemon->reaper, index, child.pid);
     sy_daemon_attach(local, &child);
     daemon_start_report_binding(daemon, wanted->pe, cpus, unit, daemon->count > bind->units);
     sy_daemon_tell(daemon, SY_DAEMON_STARTED, wanted->pe, child.pid, NULL, 0);
@@ -293,7 +293,7 @@ static bool daemon_start_prepare(struct sy_daemon *daemon, struct ready *ready,
     }
     if (bind->units && daemon->spec->binding != SY_BIND_SHARE)
         daemon_start_warn_of_sharing(daemon, bind);
-    rc = sy_guard_start(&daemon->guard, daemon->count);
+    rc = sy_reaper_start(&daemon->reaper, daemon->count);
     if (rc != 0)
         return daemon_start_trouble(daemon, 1, "cannot start a process: %s%s", strerror(-rc),
                                     daemon_start_hint(rc));

@@ -1,5 +1,5 @@
-/* No process outlives its job: see guard.h. */
-#include "bootstrap/launcher/daemon/guard.h"
+/* No process outlives its job: see reaper.h. */
+#include "bootstrap/launcher/daemon/reaper.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -24,9 +24,9 @@ enum {
     ROUNDS = 500 /* a killed process needs no longer, unless it is stuck in the kernel */
 };
 
-/* Detaches the guard: it holds none of oshrun's descriptors and gets no signal of oshrun's group.
+/* Detaches the reaper: it holds none of oshrun's descriptors and gets no signal of oshrun's group.
  */
-static void daemon_guard_detach(int pipe_end)
+static void daemon_reaper_detach(int pipe_end)
 {
     sigset_t all;
     int null = open("/dev/null", O_RDWR);
@@ -34,63 +34,63 @@ static void daemon_guard_detach(int pipe_end)
     setpgid(0, 0);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
-    prctl(PR_SET_NAME, "oshrun-guard");
+    prctl(PR_SET_NAME, "oshrun-reaper");
     for (int fd = 0; fd <= 2; fd++)
         dup2(null, fd);
     dup2(pipe_end, 3);
     syscall(SYS_close_range, 4, ~0u, 0);
 }
 
-static void daemon_guard_keep_watch(const struct sy_guard *guard, int pipe_end)
+static void daemon_reaper_keep_watch(const struct sy_reaper *reaper, int pipe_end)
     __attribute__((noreturn));
-static void daemon_guard_keep_watch(const struct sy_guard *guard, int pipe_end)
+static void daemon_reaper_keep_watch(const struct sy_reaper *reaper, int pipe_end)
 {
     char byte;
 
-    daemon_guard_detach(pipe_end);
+    daemon_reaper_detach(pipe_end);
     while (read(3, &byte, 1) < 0 && errno == EINTR)
         continue;
-    for (int pe = 0; pe < guard->npes; pe++) {
-        if (guard->groups[pe] > 0)
-            kill(-guard->groups[pe], SIGKILL);
+    for (int pe = 0; pe < reaper->npes; pe++) {
+        if (reaper->groups[pe] > 0)
+            kill(-reaper->groups[pe], SIGKILL);
     }
     _exit(0);
 }
 
-int sy_guard_start(struct sy_guard *guard, int npes)
+int sy_reaper_start(struct sy_reaper *reaper, int npes)
 {
-    size_t bytes = (size_t)npes * sizeof *guard->groups;
+    size_t bytes = (size_t)npes * sizeof *reaper->groups;
     void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int ends[2];
 
     if (shared == MAP_FAILED || pipe2(ends, O_CLOEXEC) != 0)
         return -errno;
-    guard->groups = shared;
-    guard->npes = npes;
-    guard->pid = fork();
-    if (guard->pid < 0)
+    reaper->groups = shared;
+    reaper->npes = npes;
+    reaper->pid = fork();
+    if (reaper->pid < 0)
         return -errno;
-    if (guard->pid == 0)
-        daemon_guard_keep_watch(guard, ends[0]);
+    if (reaper->pid == 0)
+        daemon_reaper_keep_watch(reaper, ends[0]);
     close(ends[0]);
-    guard->pipe = ends[1];
+    reaper->pipe = ends[1];
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     return 0;
 }
 
-void sy_guard_add(struct sy_guard *guard, int pe, pid_t pid)
+void sy_reaper_add(struct sy_reaper *reaper, int pe, pid_t pid)
 {
-    guard->groups[pe] = pid;
+    reaper->groups[pe] = pid;
 }
 
-void sy_guard_review(struct sy_guard *guard, int pe)
+void sy_reaper_review(struct sy_reaper *reaper, int pe)
 {
-    if (guard->groups[pe] > 0 && kill(-guard->groups[pe], 0) != 0 && errno == ESRCH)
-        guard->groups[pe] = 0;
+    if (reaper->groups[pe] > 0 && kill(-reaper->groups[pe], 0) != 0 && errno == ESRCH)
+        reaper->groups[pe] = 0;
 }
 
 /* Kills all children but `spared`; false: there are none. */
-static bool daemon_guard_kill_children(pid_t spared)
+static bool daemon_reaper_kill_children(pid_t spared)
 {
     DIR *proc = opendir("/proc");
     char name[SY_PROCESS_NAME];
@@ -111,7 +111,7 @@ static bool daemon_guard_kill_children(pid_t spared)
 
 /* Kills all children, in rounds until none is left: a killed child's own children become this
  * process's. */
-static void daemon_guard_sweep(pid_t spared)
+static void daemon_reaper_sweep(pid_t spared)
 {
     const struct timespec pause = {.tv_nsec = ROUND_MS * 1000000L};
 
@@ -120,33 +120,33 @@ static void daemon_guard_sweep(pid_t spared)
 
         while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
             continue;
-        if (pid < 0 || !daemon_guard_kill_children(spared))
+        if (pid < 0 || !daemon_reaper_kill_children(spared))
             return;
         nanosleep(&pause, NULL);
     }
 }
 
-static bool daemon_guard_has_groups(const struct sy_guard *guard)
+static bool daemon_reaper_has_groups(const struct sy_reaper *reaper)
 {
-    for (int pe = 0; pe < guard->npes; pe++)
-        if (guard->groups[pe] > 0)
+    for (int pe = 0; pe < reaper->npes; pe++)
+        if (reaper->groups[pe] > 0)
             return true;
     return false;
 }
 
-/* Ends the guard last: it watches until nothing is left of the PEs' groups, since the process that
+/* Ends the reaper last: it watches until nothing is left of the PEs' groups, since the process that
  * ends them may itself be killed. */
-void sy_guard_end(struct sy_guard *guard)
+void sy_reaper_end(struct sy_reaper *reaper)
 {
-    if (guard->pid > 0) {
-        if (daemon_guard_has_groups(guard))
-            daemon_guard_sweep(guard->pid);
-        for (int pe = 0; pe < guard->npes; pe++)
-            guard->groups[pe] = 0;
-        close(guard->pipe);
-        while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+    if (reaper->pid > 0) {
+        if (daemon_reaper_has_groups(reaper))
+            daemon_reaper_sweep(reaper->pid);
+        for (int pe = 0; pe < reaper->npes; pe++)
+            reaper->groups[pe] = 0;
+        close(reaper->pipe);
+        while (waitpid(reaper->pid, NULL, 0) < 0 && errno == EINTR)
             continue;
-        guard->pid = 0;
+        reaper->pid = 0;
     }
-    daemon_guard_sweep(0);
+    daemon_reaper_sweep(0);
 }

@@ -1,0 +1,31 @@
+/* No process outlives its job. PEs die with oshrun by themselves (child.h); processes that they
+ * have started do not. While oshrun lives, such orphans become its children and are killed at the
+ * end; if oshrun is killed, a reaper, which does nothing else, kills the PEs' process
+ * groups. */
+#ifndef SY_LAUNCHER_REAPER_H
+#define SY_LAUNCHER_REAPER_H
+
+#include <sys/types.h>
+
+struct sy_reaper {
+    pid_t pid;
+    int pipe;               /* the reaper acts when this end is closed */
+    volatile pid_t *groups; /* shared with it: a PE's process group, or 0 */
+    int npes;
+};
+
+/* Starts the reaper and makes oshrun the parent of orphans. Returns 0 or -errno. */
+int sy_reaper_start(struct sy_reaper *reaper, int npes);
+
+/* PE `pe` has started as process `pid`, which leads its own group. */
+void sy_reaper_add(struct sy_reaper *reaper, int pe, pid_t pid);
+
+/* PE `pe` is gone: forgets its group once no process is left in it, because the number may be
+ * reused by another user's process. To be repeated whenever an orphan was reaped. */
+void sy_reaper_review(struct sy_reaper *reaper, int pe);
+
+/* All PEs are gone: ends the reaper, then kills and reaps all children that are left, whatever
+ * group or session they have gone to. A second call finds nothing to do. */
+void sy_reaper_end(struct sy_reaper *reaper);
+
+#endif
