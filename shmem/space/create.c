@@ -96,46 +96,10 @@ static void create_note(struct creation *c, int rc, const struct sy_error *err)
 
 /* ---- first: the pool of this PE ---- */
 
-static struct sy_pool_config create_config(const shmemx_space_config_t *config)
-{
-    return (struct sy_pool_config){.size = sizeof(struct sy_pool_config),
-                                   .length = config->size,
-                                   .flags = config->flags,
-                                   .index = config->device - 1,
-                                   .local = sy_world.local,
-                                   .locals = sy_world.node_size,
-                                   .numa = config->numa_nodes,
-                                   .name = config->name ? config->name : "",
-                                   .base = config->base,
-                                   .pe = sy_world.pe,
-                                   .npes = sy_world.npes};
-}
-
-static int create_pool(struct creation *c, struct sy_error *err)
-{
-    struct sy_space *space = c->space;
-    const struct sy_pool_config config = create_config(c->config);
-
-    if (!c->config->size || c->config->size > PTRDIFF_MAX)
-        return sy_fail(err, EINVAL, "a space cannot have %zu bytes for each PE", c->config->size);
-    if (c->config->device < 0)
-        return sy_fail(err, EINVAL, "device %d; the first is 1, and 0 is any", c->config->device);
-    if (c->config->device_type == SHMEMX_DEVICE_USER && c->config->base &&
-        sy_windows_overlap(c->config->base, c->config->size))
-        return sy_fail(err, EINVAL, "of %zu bytes at %p some are symmetric memory already",
-                       c->config->size, c->config->base);
-    space->device = sy_device_open((int)c->config->device_type, err);
-    if (!space->device)
-        return -ENODEV;
-    space->info = (struct sy_pool_info){.size = sizeof space->info};
-    return space->device->table->pool_create(space->device->self, &config, &space->pool,
-                                             &space->info, err);
-}
-
 static void create_report_pool(struct creation *c)
 {
     struct sy_error err = {""};
-    int rc = create_pool(c, &err);
+    int rc = sy_space_make_pool(c->space, c->config, &err);
     const struct sy_pool_info *info = &c->space->info;
 
     create_note(c, rc == -ENODEV ? 0 : rc, &err);
@@ -374,8 +338,8 @@ static bool empty[SY_REGIONS];
 
 static void create_undo_pool(struct sy_space *space)
 {
-    if (space && space->pool)
-        space->device->table->pool_destroy(space->device->self, space->pool);
+    if (space)
+        sy_space_end_pool(space);
     free(space);
 }
 

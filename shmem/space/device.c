@@ -152,6 +152,7 @@ static int device_start(struct entry *e, struct sy_error *err)
         rc = sy_options_add(sy_config_options(), table->name, table->options, e->settings, err);
     if (!rc)
         rc = table->open(sy_world_host(), e->settings, &e->instance.self, err);
+    rc = rc > 0 ? -rc : rc; /* errno without its sign */
     if (rc && !*err->text)
         sy_fail(err, -rc, "device %s: %s (the plugin gives no reason)", table->name, strerror(-rc));
     e->instance.table = table;

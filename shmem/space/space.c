@@ -80,7 +80,7 @@ void sy_spaces_close(void)
         sy_windows_remove(w);
         sy_space_leave(space);
         sy_heap_close(&space->heap);
-        space->device->table->pool_destroy(space->device->self, space->pool);
+        sy_space_end_pool(space);
         free(space);
     }
     sy_devices_close();

@@ -4,6 +4,7 @@
  * create.c  makes and ends them, together with the other PEs
  * device.c  the plugins that have the memory (device.h)
  * keep.c    what outlives the job
+ * pool.c    this PE's memory of a space, which a plugin makes
  * show.c    how members reach each other's part
  *
  * A space is a window (core/memory/windows.h) and a region of the transports, under a number that
@@ -19,6 +20,7 @@
 
 #include "coll/alloc.h"
 #include "core/team.h"
+#include "space/device.h"
 
 struct sy_space {
     shmemx_space_t handle;
@@ -28,7 +30,8 @@ struct sy_space {
     struct sy_heap heap;
     struct sy_arena arena; /* its team is the library's own, of the members */
     const struct sy_device_instance *device;
-    void *pool;
+    bool has_pool;
+    void *pool; /* as the plugin has it, which may be NULL */
     struct sy_pool_info info;
     uint64_t generation;     /* the last that is kept by all members */
     unsigned char absent[1]; /* npes flags: is no member */
@@ -50,6 +53,14 @@ void sy_space_free_windows(uint64_t words[SY_REGIONS / 64]);
 
 /* The team that the program was given, while it has it; else SHMEM_TEAM_INVALID. */
 shmem_team_t sy_space_team(const struct sy_space *space);
+
+/* Has the device make this PE's pool of a new space. 0; -ENODEV: this PE has no such device; other
+ * -errno: it has one, but not what was asked for, as err says. */
+int sy_space_make_pool(struct sy_space *space, const shmemx_space_config_t *config,
+                       struct sy_error *err);
+
+/* Ends it, if there is one. */
+void sy_space_end_pool(struct sy_space *space);
 
 /* Makes a space, with the program's team of it, collective over all PEs. *made: NULL where this PE
  * is no member. 0; or -errno, the same on all PEs, when PE 0 has written why. */

@@ -64,6 +64,32 @@ static void past(const char *word, shmem_team_t team, shmemx_space_t space)
     }
 }
 
+/* A space of plugin_wrong.c: as good as any, or on no PE. */
+static int pool(shmemx_space_config_t config)
+{
+    shmemx_space_t space;
+    shmem_team_t team;
+    char text[500];
+
+    config.device_type = (shmemx_device_type_t)18;
+    if (shmemx_space_create(&config, &space, &team)) {
+        int valid = space != SHMEMX_SPACE_INVALID || shmemx_team_is_valid(team);
+        shmem_finalize();
+        return valid;
+    }
+    char *at = shmemx_space_calloc(space, 1, config.size * 3 / 4);
+    char last = (char)shmem_my_pe(), right;
+    shmem_putmem(at + config.size * 3 / 4 - 1, &last, 1, 1 - last);
+    shmem_team_sync(team);
+    shmem_getmem(&right, at + config.size * 3 / 4 - 1, 1, shmem_my_pe());
+    shmemx_space_describe(space, text, sizeof text);
+    shmem_team_destroy(team);
+    int rc = shmemx_space_destroy(space);
+    shmem_finalize();
+    puts("made");
+    return rc || right == last || !strlen(text);
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
@@ -80,6 +106,8 @@ int main(int argc, char **argv)
         config.flags = me ? SHMEMX_SPACE_FLAG_LOCKED : 0;
     if (is(word, "size"))
         config.size += (size_t)me;
+    if (is(word, "pool"))
+        return pool(config);
     if (strncmp(word, "even", 4) == 0)
         config.device_type = (shmemx_device_type_t)17;
     shmemx_space_create(&config, &a, &team_a);
