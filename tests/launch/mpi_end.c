@@ -2,7 +2,8 @@
  * computes, PE 1 waits in MPI, others in OpenSHMEM. HOW = wait: nothing ends until all are killed;
  * late: the job ends in order, but the last process looks at MPI for a while when others have gone.
  * leave: the last process exits with status 0 while all others are in a barrier, where they would
- * stay; get: the same, but they read its memory and then end as well, which is in order. */
+ * stay; get: the same, but they read its memory and then end as well, which is in order. early: all
+ * finalise MPI first, with large puts under way. */
 #include <mpi.h>
 #include <shmem.h>
 #include <signal.h>
@@ -40,6 +41,21 @@ static int end_left(int last, int other)
     return other && theirs != 7;
 }
 
+/* The last process comes later: the others are in MPI_Finalize when its puts reach them. */
+static int end_early(int last, int next)
+{
+    enum { LARGE = 1 << 20 };
+    static char large[LARGE];
+
+    if (last)
+        usleep(200000);
+    for (int i = 0; i < 8; i++)
+        shmem_putmem_nbi(large, large, LARGE, next);
+    MPI_Finalize();
+    shmem_finalize();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -58,6 +74,8 @@ int main(int argc, char **argv)
         return end_late(me == npes - 1);
     if (!strcmp(how, "leave") || !strcmp(how, "get"))
         return end_left(me == npes - 1, !strcmp(how, "get"));
+    if (!strcmp(how, "early"))
+        return end_early(me == npes - 1, (me + 1) % npes);
     if (me == npes - 1) {
         if (!strcmp(how, "global_exit"))
             shmem_global_exit(value);

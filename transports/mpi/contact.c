@@ -49,16 +49,18 @@ static int contact_gather(struct mpi_state *state, const char *addresses, size_t
     return count;
 }
 
-/* The program finalises MPI: from now on nothing is sent (`over`). Requests that are under way go
- * with MPI. */
+/* The program finalises MPI, which all processes do together: from then on nothing is sent
+ * (`over`). Sends that are under way go with MPI. */
 static void contact_over(void *arg)
 {
     struct mpi_state *state = arg;
 
+    mpi_message_meet(state);
     pthread_mutex_lock(&state->receives.lock);
     pthread_mutex_lock(&state->sends.lock);
     pthread_mutex_lock(&state->large.lock);
     atomic_store(&state->over, true);
+    mpi_message_cancel(state);
     pthread_mutex_unlock(&state->large.lock);
     pthread_mutex_unlock(&state->sends.lock);
     pthread_mutex_unlock(&state->receives.lock);

@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "transports/mpi/state.h"
 #include "util/clock.h"
 
-#define TAG      1
-#define LEAVE_NS UINT64_C(5000000000)
+#define TAG           1
+#define LEAVE_NS      UINT64_C(5000000000)
+#define MEET_LOOKS_NS 100000
 
 /* ---- sending ---- */
 
@@ -199,6 +201,26 @@ static void message_answer(struct mpi_state *state, uint64_t end)
             mpi_message_progress(state, 0);
 }
 
+/* Until all PEs have come, the others may have requests for this one; the library's thread serves
+ * them. */
+void mpi_message_meet(struct mpi_state *state)
+{
+    const struct timespec moment = {.tv_nsec = MEET_LOOKS_NS};
+    mpi_request barrier;
+
+    if (state->calls->barrier(state->comm, &barrier))
+        return;
+    while (!state->calls->test(&barrier, NULL, NULL))
+        nanosleep(&moment, NULL);
+}
+
+void mpi_message_cancel(struct mpi_state *state)
+{
+    for (unsigned place = 0; place < MPI_RECEIVES && state->receives.posted; place++)
+        state->calls->cancel(&state->receives.request[place]);
+    state->receives.posted = false;
+}
+
 /* Takes leave of the other PEs. Until all have come there may be messages for this PE, which must
  * not reach a later communicator: MPI may give it the same number. */
 bool mpi_message_leave(struct mpi_state *state)
@@ -216,8 +238,8 @@ bool mpi_message_leave(struct mpi_state *state)
     if (!state->calls->barrier(state->comm, &barrier))
         while (!(gone = state->calls->test(&barrier, NULL, NULL) > 0) && sy_clock_ns() < end)
             mpi_message_progress(state, 0);
-    for (unsigned place = 0; gone && place < MPI_RECEIVES && state->receives.posted; place++)
-        state->calls->cancel(&state->receives.request[place]);
+    if (gone)
+        mpi_message_cancel(state);
     state->receives.posted = false;
     return gone;
 }
