@@ -10,6 +10,7 @@
 #include "stream/worker.h"
 #include "stream/proxy.h"
 #include "stream/stream.h"
+#include "util/denied.h"
 #include "util/log.h"
 
 pthread_mutex_t sy_stream_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -43,8 +44,9 @@ static int stream_prepare(void)
     }
     __atomic_store_n(&sy_coll_of_stream, sy_worker_is_team, __ATOMIC_RELEASE);
     int rc = sy_proxy_start();
-    return rc ? stream_refuse(-rc, "the thread that carries out streams could not be started "
-                                   "(ulimit -u, pids.max of the control group)")
+    return rc ? stream_refuse(
+                    -rc,
+                    "the thread that carries out streams could not be started " SY_DENIED_THREAD)
               : 0;
 }
 

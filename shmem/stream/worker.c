@@ -7,6 +7,7 @@
 #include "core/fatal.h"
 #include "stream/worker.h"
 #include "stream/proxy.h"
+#include "util/denied.h"
 
 /* A team's operations in the order in which they were added; one at a time runs. */
 struct sy_team_queue {
@@ -93,7 +94,7 @@ static void worker_add(const struct sy_stream_op *op)
         rc = sy_proxy_thread(&workers.thread[workers.count], worker_main);
     if (rc)
         sy_fatal("%s: no thread could be started to carry it out: %s; %u threads of streams run on "
-                 "this PE (ulimit -u, pids.max of the control group)",
+                 "this PE " SY_DENIED_THREAD,
                  op->routine, strerror(-rc), workers.count + 1);
     workers.count++;
 }

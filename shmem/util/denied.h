@@ -5,6 +5,9 @@
 
 #include <errno.h>
 
+/* What may be too low where a thread could not be started. */
+#define SY_DENIED_THREAD "(ulimit -u, pids.max of the control group; ulimit -v, for its stack)"
+
 /* What to add to the error's text, or "". None of the calls for which this is used fails in these
  * ways by itself. */
 static inline const char *sy_denied_hint(int code)

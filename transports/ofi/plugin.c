@@ -1,7 +1,10 @@
 /* The ofi plugin's table, its options, and contexts. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "transports/ofi/ofi.h"
 #include "util/bits.h"
@@ -131,6 +134,33 @@ static int plugin_open_offer(struct ofi_state *ofi, struct sy_error *err)
     return 0;
 }
 
+/* Addresses that libfabric and the threads may still need: 3 PEs over tcp;ofi_rxm took 30 MB each.
+ */
+#define SPARE_ADDRESSES (UINT64_C(64) << 20)
+
+/* Where libfabric cannot allocate while it connects, it wants the operation again, for ever. So
+ * what may be the cause is said before. */
+static void plugin_check_addresses(const struct ofi_state *ofi)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    unsigned long pages;
+    struct rlimit limit;
+
+    if (!file)
+        return;
+    if (fscanf(file, "%lu", &pages) == 1 && !getrlimit(RLIMIT_AS, &limit)) {
+        uint64_t used = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+        if (limit.rlim_cur < used + SPARE_ADDRESSES)
+            ofi->host->log(SY_LOG_WARN, ofi->name,
+                           "of %llu MB of addresses (ulimit -v) %llu are in use; where libfabric "
+                           "gets no more for a connection, operations wait for it without end; "
+                           "raise the limit if the job hangs",
+                           (unsigned long long)limit.rlim_cur >> 20,
+                           (unsigned long long)used >> 20);
+    }
+    fclose(file);
+}
+
 static int plugin_open(const struct sy_host *host, const struct sy_instance *instance, void **self,
                        struct sy_error *err)
 {
@@ -154,8 +184,10 @@ static int plugin_open(const struct sy_host *host, const struct sy_instance *ins
         rc = sy_ofi_pools_open(ofi, err);
     if (!rc)
         rc = sy_ofi_sleep_open(ofi, err);
-    if (!rc)
+    if (!rc) {
         sy_ofi_poll(ofi); /* posts the buffers to receive into */
+        plugin_check_addresses(ofi);
+    }
     if (rc)
         plugin_close(ofi);
     else

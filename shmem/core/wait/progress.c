@@ -591,7 +591,7 @@ static int wait_progress_start_thread(struct sy_error *err)
     if (rc)
         return sy_fail(err, rc,
                        "the progress thread could not be started: %s; %d processes and threads are "
-                       "needed on this host (ulimit -u, pids.max of the control group)%s",
+                       "needed on this host " SY_DENIED_THREAD "%s",
                        strerror(rc), 2 * sy_world.node_size, sy_denied_hint(rc));
     progress.running = true;
     wait_progress_answer_usr1();

@@ -59,8 +59,9 @@ int sy_ofi_fail(struct ofi_state *ofi, struct sy_error *err, ssize_t code, const
     int number = code < 0 ? (int)-code : (int)code;
 
     return ofi->host->fail(
-        err, number < FI_ERRNO_OFFSET ? number : EIO, "%s by libfabric's provider %s: %s", what,
-        ofi->info ? ofi->info->fabric_attr->prov_name : "?", sy_ofi_library.strerror(number));
+        err, number < FI_ERRNO_OFFSET ? number : EIO, "%s by libfabric's provider %s: %s%s", what,
+        ofi->info ? ofi->info->fabric_attr->prov_name : "?", sy_ofi_library.strerror(number),
+        number == ENOMEM ? "; is ulimit -v, ulimit -l or the machine's memory too low?" : "");
 }
 
 /* ---- names ---- */
