@@ -196,17 +196,26 @@ void sy_tcp_incoming_introduced(struct tcp_pending *pending, struct tcp_contact 
 
 /* ---- ends ---- */
 
+/* How many lines like one there were since the last that was shown. */
+static const char *incoming_more(unsigned held, char text[40])
+{
+    if (!held)
+        return "";
+    snprintf(text, 40, "; %u more were not shown", held);
+    return text;
+}
+
 void sy_tcp_incoming_failed(struct tcp_pending *pending, const char *words)
 {
     struct tcp_net *net = pending->net;
     struct tcp_stream *stream = pending->stream;
     bool alone = stream && sy_tcp_attempt_progress(net, pending->contact) == TCP_ATTEMPT_NONE;
-    char text[SY_IP_TEXT], why[200];
+    char text[SY_IP_TEXT], why[200], more[40];
     unsigned held;
 
     snprintf(why, sizeof why, "%s: %s", sy_socket_text(&pending->address, text), words);
     if (sy_tcp_may_log(&net->incoming.failed, &held))
-        net->host->log(SY_LOG_DEBUG, "tcp", "greetings with %s; %u more are not shown", why, held);
+        net->host->log(SY_LOG_DEBUG, "tcp", "greetings with %s%s", why, incoming_more(held, more));
     sy_tcp_pending_close(pending);
     if (alone)
         net->user.unreachable(stream, why, 0);
@@ -214,13 +223,13 @@ void sy_tcp_incoming_failed(struct tcp_pending *pending, const char *words)
 
 void sy_tcp_incoming_turned_away(struct tcp_pending *pending, const char *words)
 {
-    char text[SY_IP_TEXT];
+    char text[SY_IP_TEXT], more[40];
     unsigned held;
 
     if (sy_tcp_may_log(&pending->net->incoming.turned_away, &held))
-        pending->net->host->log(SY_LOG_WARN, "tcp",
-                                "turned away %s, which %s; %u more are not shown",
-                                sy_socket_text(&pending->address, text), words, held);
+        pending->net->host->log(SY_LOG_WARN, "tcp", "turned away %s, which %s%s",
+                                sy_socket_text(&pending->address, text), words,
+                                incoming_more(held, more));
     sy_tcp_pending_close(pending);
 }
 
