@@ -26,13 +26,15 @@
 
 struct sy_memory sy_memory = {.fd = -1};
 
-/* ThreadSanitizer knows certain address ranges only, and chooses one of them where no address is
- * asked for. */
-#ifdef SY_THREAD_SANITIZER
-#define PREFERRED_ADDRESS NULL
-#else
-#define PREFERRED_ADDRESS HEAP_ADDRESS
-#endif
+/* ThreadSanitizer ends a program that maps memory elsewhere than in the ranges it knows, and
+ * chooses one of them where no address is asked for. Also a program built for it alone, without the
+ * library, has this function. */
+extern void __tsan_init(void) __attribute__((weak));
+
+static char *memory_preferred_address(void)
+{
+    return __tsan_init ? NULL : HEAP_ADDRESS;
+}
 
 static int memory_open_control(struct sy_error *err)
 {
@@ -87,7 +89,7 @@ static int memory_open_plain(size_t length, struct sy_error *err)
         sy_memory.file_length = offset + length;
     }
     char *heap = sy_pages_map(sy_memory.fd, offset, length, HEAP_ALIGNMENT, MAP_NORESERVE,
-                              PREFERRED_ADDRESS);
+                              memory_preferred_address());
     if (heap == MAP_FAILED)
         return memory_heap_failed(errno, "mmap", err);
     sy_memory.heap = heap;
@@ -100,7 +102,7 @@ static int memory_open_plain(size_t length, struct sy_error *err)
 static int memory_open_pages(const struct sy_pages_wish *wish, struct sy_error *err)
 {
     struct sy_pages pages;
-    int rc = sy_pages_open("openshmem-heap", wish, PREFERRED_ADDRESS, &pages, err);
+    int rc = sy_pages_open("openshmem-heap", wish, memory_preferred_address(), &pages, err);
 
     if (rc)
         return rc;
@@ -120,7 +122,8 @@ static int memory_open_file(const char *directory, size_t length, struct sy_erro
 
     if (fd < 0)
         return fd;
-    char *heap = sy_pages_map(fd, 0, length, HEAP_ALIGNMENT, MAP_NORESERVE, PREFERRED_ADDRESS);
+    char *heap = sy_pages_map(fd, 0, length, HEAP_ALIGNMENT, MAP_NORESERVE,
+                              memory_preferred_address());
     if (heap == MAP_FAILED) {
         int code = errno;
         close(fd);
