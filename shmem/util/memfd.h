@@ -34,8 +34,9 @@ static inline int sy_memfd_seal(int fd)
 }
 
 /* Whether only a process that could kill this one anyway can shorten the file. Such a file is in a
- * file system, where nothing can be sealed, but has no name and belongs to this user: only a
- * process that may trace a holder of the descriptor can open it. */
+ * file system, where nothing can be sealed (of a tmpfs file the kernel says that it is sealed
+ * against seals), but has no name and belongs to this user: only a process that may trace a holder
+ * of the descriptor can open it. */
 static inline bool sy_memfd_is_private(const struct stat *info)
 {
     return S_ISREG(info->st_mode) && !info->st_nlink && info->st_uid == geteuid() &&
@@ -49,7 +50,7 @@ static inline bool sy_memfd_is_safe(int fd, uint64_t length)
     int seals = fcntl(fd, F_GET_SEALS);
 
     return !fstat(fd, &info) &&
-           (seals >= 0 ? (seals & F_SEAL_SHRINK) != 0 : sy_memfd_is_private(&info)) &&
+           ((seals >= 0 && seals & F_SEAL_SHRINK) || sy_memfd_is_private(&info)) &&
            info.st_size >= 0 && (uint64_t)info.st_size >= length;
 }
 

@@ -106,7 +106,7 @@ static void file_fill_info(const struct file_pool *pool, const char *directory, 
              pool->directory < 0 ? "not kept, in" : "kept in",
              pool->directory < 0 ? directory : pool->path,
              reserved ? "" : "; its blocks are not set aside, a full disk is SIGBUS",
-             safe ? "" : "; served by its owner, since it is another user's file");
+             safe ? "" : "; served by its owner, since others could shorten the file");
 }
 
 static int file_pool_create(void *self, const struct sy_pool_config *config, void **made,
