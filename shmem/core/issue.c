@@ -45,41 +45,36 @@ static bool core_issue_again_if_able(int answer, const char *what, int pe, uint6
            core_issue_again(answer == -EOPNOTSUPP ? 0 : answer, what, pe, since);
 }
 
-/* Calls a member of the route's table for as long as AGAIN says so of its answer. */
+/* Calls a member of the table of `route` for as long as AGAIN says so of its answer. */
 #define CALL(AGAIN, PE, MEMBER, ...)                                                               \
     const struct sy_route_transport *route = sy_route_to(PE);                                      \
     for (uint64_t since = 0; AGAIN(answer, what, PE, &since);)                                     \
-    answer = route->table->MEMBER(route->self, sy_issue_domain(route, ctx), __VA_ARGS__)
+    answer = MEMBER(route->self, sy_issue_domain(route, ctx), __VA_ARGS__)
 
 SY_COLD void sy_issue_put_again(int answer, const char *what, shmem_ctx_t ctx,
                                 const struct sy_transfer *t, unsigned flags)
 {
-    CALL(core_issue_again, t->pe, put, t, flags);
+    CALL(core_issue_again, t->pe, route->table->put, t, flags);
 }
 
 SY_COLD void sy_issue_get_again(int answer, const char *what, shmem_ctx_t ctx,
                                 const struct sy_transfer *t, unsigned flags)
 {
-    CALL(core_issue_again, t->pe, get, t, flags);
+    CALL(core_issue_again, t->pe, route->table->get, t, flags);
 }
 
 SY_COLD void sy_issue_amo_again(int answer, const char *what, shmem_ctx_t ctx,
                                 const struct sy_amo *a, unsigned flags)
 {
-    CALL(core_issue_again, a->pe, amo, a, flags);
+    CALL(core_issue_again, a->pe, route->table->amo, a, flags);
 }
 
-bool sy_issue_put_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t)
+bool sy_issue_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t, bool put)
 {
     int answer = NOT_ASKED;
-    CALL(core_issue_again_if_able, t->first.pe, put_strided, t, SY_BLOCKING);
-    return !answer;
-}
 
-bool sy_issue_get_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t)
-{
-    int answer = NOT_ASKED;
-    CALL(core_issue_again_if_able, t->first.pe, get_strided, t, SY_BLOCKING);
+    CALL(core_issue_again_if_able, t->first.pe,
+         (put ? route->table->put_strided : route->table->get_strided), t, SY_BLOCKING);
     return !answer;
 }
 
@@ -87,7 +82,7 @@ void sy_issue_put_signal(const char *what, shmem_ctx_t ctx, const struct sy_tran
                          const struct sy_amo *signal, unsigned flags)
 {
     int answer = NOT_ASKED;
-    CALL(core_issue_again_if_able, t->pe, put_signal, t, signal, flags);
+    CALL(core_issue_again_if_able, t->pe, route->table->put_signal, t, signal, flags);
     if (!answer)
         return;
     sy_issue_put(what, ctx, t, flags);
@@ -99,7 +94,7 @@ bool sy_issue_raise(const char *what, shmem_ctx_t ctx, int pe, unsigned window, 
                     uint64_t value)
 {
     int answer = NOT_ASKED;
-    CALL(core_issue_again_if_able, pe, raise, pe, window, offset, value);
+    CALL(core_issue_again_if_able, pe, route->table->raise, pe, window, offset, value);
     return !answer;
 }
 #undef CALL

@@ -81,8 +81,7 @@ static inline void sy_issue_amo(const char *what, shmem_ctx_t ctx, const struct 
 }
 
 /* Blocking, as one message. False where the transport lacks the call. */
-bool sy_issue_put_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t);
-bool sy_issue_get_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t);
+bool sy_issue_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t, bool put);
 
 /* A put, then an atomic operation on the same PE that is seen only after it: in one call where the
  * transport has one for this. */

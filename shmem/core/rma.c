@@ -176,23 +176,33 @@ static __attribute__((noinline)) void core_rma_copy(void *to, const void *from, 
     sy_copy(to, from, length);
 }
 
-static __attribute__((cold)) void core_rma_get_slow(shmem_ctx_t ctx, void *dest, const void *source,
-                                                    size_t length, int pe, unsigned flags)
+static __attribute__((cold)) void core_rma_slow(shmem_ctx_t ctx, void *remote, void *local,
+                                                size_t length, int pe, unsigned flags, bool put)
 {
+    const char *what = put ? "put" : "get";
+
     if (!length)
         return;
-    struct sy_target target = sy_rma_target("get", source, length, pe);
-    core_rma_check_local("get", dest, length);
-    core_rma_check_overlap("get", target.here, dest, length);
-    if (sy_rma_staged_get("get", ctx, dest, &target, length, pe))
+    struct sy_target target = sy_rma_target(what, remote, length, pe);
+    core_rma_check_local(what, local, length);
+    core_rma_check_overlap(what, target.here, local, length);
+    if (sy_rma_staged_transfer(what, ctx, &target, local, length, pe, put))
         return;
-    if (target.here) {
-        core_rma_copy(dest, target.here, length);
-        sy_wait_looked(target.here == source);
-        return;
+    const struct sy_transfer t = sy_rma_transfer(&target, local, length, pe);
+    if (!target.here) {
+        (put ? sy_issue_put : sy_issue_get)(what, ctx, &t, flags);
+    } else if (put) {
+        core_rma_copy(target.here, local, length);
+    } else {
+        core_rma_copy(local, target.here, length);
+        sy_wait_looked(target.here == remote);
     }
-    const struct sy_transfer t = sy_rma_transfer(&target, dest, length, pe);
-    sy_issue_get("get", ctx, &t, flags);
+}
+
+void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                 unsigned flags)
+{
+    core_rma_slow(ctx, dest, (void *)source, length, pe, flags, true);
 }
 
 void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
@@ -202,7 +212,7 @@ void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, 
     const struct sy_route_transport *route = sy_rma_route(source, length, pe, &t.window, &t.offset);
 
     if (SY_UNLIKELY(!route)) {
-        core_rma_get_slow(ctx, dest, source, length, pe, flags);
+        core_rma_slow(ctx, (void *)source, dest, length, pe, flags, false);
         return;
     }
     t.pe = pe;
@@ -222,24 +232,6 @@ void sy_get_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t le
     }
     sy_copy(dest, there, length);
     sy_wait_looked(there == source);
-}
-
-void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                 unsigned flags)
-{
-    if (!length)
-        return;
-    struct sy_target target = sy_rma_target("put", dest, length, pe);
-    core_rma_check_local("put", source, length);
-    core_rma_check_overlap("put", target.here, source, length);
-    if (sy_rma_staged_put("put", ctx, &target, source, length, pe))
-        return;
-    if (target.here) {
-        core_rma_copy(target.here, source, length);
-        return;
-    }
-    const struct sy_transfer t = sy_rma_transfer(&target, source, length, pe);
-    sy_issue_put("put", ctx, &t, flags);
 }
 
 /* ---- strided ---- */
@@ -289,58 +281,48 @@ static struct sy_target core_rma_strided_target(const char *what, const void *re
     return first;
 }
 
-void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride,
-                    ptrdiff_t source_stride, size_t block, size_t blocks, int pe)
+static void core_rma_strided(shmem_ctx_t ctx, char *remote, char *local, ptrdiff_t remote_stride,
+                             ptrdiff_t local_stride, size_t block, size_t blocks, int pe, bool put)
 {
+    const char *what = put ? "iput" : "iget";
+
     if (!block || !blocks)
         return;
     pe = sy_ctx_pe(ctx, pe);
-    struct sy_target target = core_rma_strided_target("iput", dest, dest_stride, block, blocks, pe);
-    bool staged = sy_rma_staged(&target, source, 0, pe);
-    if (target.here && !staged) {
-        core_rma_stride(target.here, source, dest_stride, source_stride, block, blocks);
+    struct sy_target target = core_rma_strided_target(what, remote, remote_stride, block, blocks,
+                                                      pe);
+    bool staged = sy_rma_staged(&target, local, 0, pe), far = !target.here && pe != sy_world.pe;
+    if (target.here && !staged && put) {
+        core_rma_stride(target.here, local, remote_stride, local_stride, block, blocks);
         return;
     }
-    const struct sy_strided t = {.first = sy_rma_transfer(&target, source, 0, pe),
+    if (target.here && !staged) {
+        core_rma_stride(local, target.here, local_stride, remote_stride, block, blocks);
+        sy_wait_looked(target.here == remote);
+        return;
+    }
+    const struct sy_strided t = {.first = sy_rma_transfer(&target, local, 0, pe),
                                  .block = block,
                                  .blocks = blocks,
-                                 .remote_stride = dest_stride,
-                                 .local_stride = source_stride};
-    bool far = !target.here && pe != sy_world.pe;
-    if (staged ? far && sy_rma_staged_put_strided("iput", ctx, &t)
-               : sy_issue_put_strided("iput", ctx, &t))
+                                 .remote_stride = remote_stride,
+                                 .local_stride = local_stride};
+    if (staged ? far && sy_rma_staged_strided(what, ctx, &t, put)
+               : sy_issue_strided(what, ctx, &t, put))
         return;
-    char *to = dest;
-    const char *from = source;
-    for (; blocks; blocks--, to += dest_stride, from += source_stride)
-        sy_put_slow(ctx, to, from, block, pe, SY_BLOCKING);
+    for (; blocks; blocks--, remote += remote_stride, local += local_stride)
+        core_rma_slow(ctx, remote, local, block, pe, SY_BLOCKING, put);
+}
+
+void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride,
+                    ptrdiff_t source_stride, size_t block, size_t blocks, int pe)
+{
+    core_rma_strided(ctx, dest, (char *)source, dest_stride, source_stride, block, blocks, pe,
+                     true);
 }
 
 void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride,
                     ptrdiff_t source_stride, size_t block, size_t blocks, int pe)
 {
-    if (!block || !blocks)
-        return;
-    pe = sy_ctx_pe(ctx, pe);
-    struct sy_target target = core_rma_strided_target("iget", source, source_stride, block, blocks,
-                                                      pe);
-    bool staged = sy_rma_staged(&target, dest, 0, pe);
-    if (target.here && !staged) {
-        core_rma_stride(dest, target.here, dest_stride, source_stride, block, blocks);
-        sy_wait_looked(target.here == source);
-        return;
-    }
-    const struct sy_strided t = {.first = sy_rma_transfer(&target, dest, 0, pe),
-                                 .block = block,
-                                 .blocks = blocks,
-                                 .remote_stride = source_stride,
-                                 .local_stride = dest_stride};
-    bool far = !target.here && pe != sy_world.pe;
-    if (staged ? far && sy_rma_staged_get_strided("iget", ctx, &t)
-               : sy_issue_get_strided("iget", ctx, &t))
-        return;
-    char *to = dest;
-    const char *from = source;
-    for (; blocks; blocks--, to += dest_stride, from += source_stride)
-        core_rma_get_slow(ctx, to, from, block, pe, SY_BLOCKING);
+    core_rma_strided(ctx, (char *)source, dest, source_stride, dest_stride, block, blocks, pe,
+                     false);
 }

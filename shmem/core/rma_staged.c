@@ -133,35 +133,20 @@ static bool rma_staged_concerns(const struct sy_pipeline *m, const struct sy_sta
     return sy_pipeline_lands(m) || (!m->put && rma_staged_in_turns(m));
 }
 
-static bool rma_staged_transfer(const struct sy_pipeline *m, struct sy_staged_side *other)
+bool sy_rma_staged_transfer(const char *what, shmem_ctx_t ctx, const struct sy_target *target,
+                            void *local, size_t length, int pe, bool put)
 {
-    bool near = rma_staged_near(m->target, m->pe, other);
+    struct sy_staged_side side = rma_staged_local(what, local, length), other;
+    const struct sy_pipeline m = {what, ctx, target, &side, length, pe, put};
+    bool near = rma_staged_near(target, pe, &other);
 
-    if (!rma_staged_concerns(m, other, near))
+    if (!rma_staged_concerns(&m, &other, near))
         return false;
     if (near)
-        rma_staged_copy(m->what, m->put ? other : m->side, m->put ? m->side : other, m->length);
-    else if (!rma_staged_mapped(m))
-        rma_staged_all(m);
+        rma_staged_copy(what, put ? &other : &side, put ? &side : &other, length);
+    else if (!rma_staged_mapped(&m))
+        rma_staged_all(&m);
     return true;
-}
-
-bool sy_rma_staged_put(const char *what, shmem_ctx_t ctx, const struct sy_target *target,
-                       const void *source, size_t length, int pe)
-{
-    struct sy_staged_side from = rma_staged_local(what, source, length), to;
-    const struct sy_pipeline m = {what, ctx, target, &from, length, pe, true};
-
-    return rma_staged_transfer(&m, &to);
-}
-
-bool sy_rma_staged_get(const char *what, shmem_ctx_t ctx, void *dest,
-                       const struct sy_target *target, size_t length, int pe)
-{
-    struct sy_staged_side to = rma_staged_local(what, dest, length), from;
-    const struct sy_pipeline m = {what, ctx, target, &to, length, pe, false};
-
-    return rma_staged_transfer(&m, &from);
 }
 
 /* ---- strided ---- */
@@ -252,20 +237,16 @@ static void rma_staged_pack_move(const struct packing *p, const char *what, shme
     part.first.length = part.block;
     part.blocks = blocks;
     part.local_stride = (ptrdiff_t)part.block;
-    if (put ? sy_issue_put_strided(what, ctx, &part) : sy_issue_get_strided(what, ctx, &part))
+    if (sy_issue_strided(what, ctx, &part, put))
         return;
     for (; blocks; blocks--) {
-        if (put)
-            sy_issue_put(what, ctx, &part.first, SY_BLOCKING);
-        else
-            sy_issue_get(what, ctx, &part.first, SY_BLOCKING);
+        (put ? sy_issue_put : sy_issue_get)(what, ctx, &part.first, SY_BLOCKING);
         part.first.offset += (uint64_t)part.remote_stride;
         part.first.local = (char *)part.first.local + part.block;
     }
 }
 
-static bool rma_staged_pack_all(const char *what, shmem_ctx_t ctx, const struct sy_strided *s,
-                                bool put)
+bool sy_rma_staged_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *s, bool put)
 {
     struct packing p;
     size_t count;
@@ -282,16 +263,6 @@ static bool rma_staged_pack_all(const char *what, shmem_ctx_t ctx, const struct 
     }
     free(p.packed);
     return true;
-}
-
-bool sy_rma_staged_put_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *s)
-{
-    return rma_staged_pack_all(what, ctx, s, true);
-}
-
-bool sy_rma_staged_get_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *s)
-{
-    return rma_staged_pack_all(what, ctx, s, false);
 }
 
 /* ---- atomic operations ---- */

@@ -7,18 +7,17 @@
 #include "core/memory/staged.h"
 #include "core/rma.h"
 
-/* Complete at the source on return, a get complete. */
-bool sy_rma_staged_put(const char *what, shmem_ctx_t ctx, const struct sy_target *target,
-                       const void *source, size_t length, int pe);
-bool sy_rma_staged_get(const char *what, shmem_ctx_t ctx, void *dest,
-                       const struct sy_target *target, size_t length, int pe);
+/* A put, or a get, between `local` here and the target. Complete at the source on return, a get
+ * complete. */
+bool sy_rma_staged_transfer(const char *what, shmem_ctx_t ctx, const struct sy_target *target,
+                            void *local, size_t length, int pe, bool put);
 
-/* Whether a put of `length` bytes is for sy_rma_staged_put. */
+/* Whether a put of `length` bytes is for sy_rma_staged_transfer. */
 bool sy_rma_staged(const struct sy_target *target, const void *local, size_t length, int pe);
 
-/* Strided ones with another PE's memory that is not mapped. False: the blocks are moved one by one. */
-bool sy_rma_staged_put_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *s);
-bool sy_rma_staged_get_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *s);
+/* A strided put or get with another PE's memory that is not mapped. False: the blocks are moved one
+ * by one. */
+bool sy_rma_staged_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *s, bool put);
 
 /* An atomic operation whose result goes to memory of the host: ends the job where the space has
  * none. False: the transport carries it. */

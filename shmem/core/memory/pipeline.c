@@ -81,10 +81,7 @@ void sy_pipeline_issue(const struct sy_pipeline *p, size_t done, char *local, si
     struct sy_transfer t = sy_rma_transfer(p->target, local, length, p->pe);
 
     t.offset += done;
-    if (p->put)
-        sy_issue_put(p->what, p->ctx, &t, flags);
-    else
-        sy_issue_get(p->what, p->ctx, &t, flags);
+    (p->put ? sy_issue_put : sy_issue_get)(p->what, p->ctx, &t, flags);
 }
 
 /* Takes a ticket for what has been issued. If there is none it is complete on return. */
@@ -110,10 +107,7 @@ static void pipeline_travel(const struct moving *m, struct piece *piece)
         return;
     }
     slot = sy_landing_slot(&m->landing, piece->slot, piece->room, piece->length);
-    if (p->put)
-        sy_issue_put(p->what, p->ctx, &slot, 0);
-    else
-        sy_issue_get(p->what, p->ctx, &slot, 0);
+    (p->put ? sy_issue_put : sy_issue_get)(p->what, p->ctx, &slot, 0);
     pipeline_mark(m, piece);
 }
 
