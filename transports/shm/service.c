@@ -386,12 +386,12 @@ static struct cut service_cut(size_t length)
 /* A transfer, in chunks: some are copied here while the owner copies others. Chunks begin at
  * multiples of 16 from an aligned start, so no aligned element is divided. A thread that has a slot
  * does not wait for another one: those that have it may be waiting too. */
-static int service_transfer(struct shm_state *shm, struct shm_peer *peer,
-                            const struct sy_transfer *t, enum sy_record_op op)
+int sy_shm_service_transfer(struct shm_state *shm, struct shm_peer *peer,
+                            const struct sy_transfer *t, bool put)
 {
     struct moving m = {.shm = shm,
                        .peer = peer,
-                       .put = op == SY_RECORD_PUT_LONG,
+                       .put = put,
                        .device = sy_shm_region_of_device(shm, t->local),
                        .answer = (t->offset + t->length) >> SY_RECORD_OFFSET_BITS ? EFBIG : 0};
     const struct cut cut = service_cut(t->length);
@@ -405,8 +405,8 @@ static int service_transfer(struct shm_state *shm, struct shm_peer *peer,
             size_t most = cut.most - (t->offset + done) % 16, left = t->length - done;
             *next = (struct chunk){.slot = slot, .local = (char *)t->local + done};
             next->length = left < most ? left : most;
-            sy_request_write_long(slot->words, service_place(t->window, t->offset + done), op,
-                                  next->length);
+            sy_request_write_long(slot->words, service_place(t->window, t->offset + done),
+                                  put ? SY_RECORD_PUT_LONG : SY_RECORD_GET_LONG, next->length);
             service_begin_chunk(&m, next);
             done += next->length;
         }
@@ -416,16 +416,6 @@ static int service_transfer(struct shm_state *shm, struct shm_peer *peer,
             service_rest(shm, &patience);
     }
     return -(int)m.answer;
-}
-
-int sy_shm_service_put(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t)
-{
-    return service_transfer(shm, peer, t, SY_RECORD_PUT_LONG);
-}
-
-int sy_shm_service_get(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t)
-{
-    return service_transfer(shm, peer, t, SY_RECORD_GET_LONG);
 }
 
 /* Moves blocks packed into slots, one request after another. */
@@ -474,34 +464,22 @@ int sy_shm_service_amo(struct shm_state *shm, struct shm_peer *peer, const struc
 
 /* ---- first use ---- */
 
-/* The address of a transfer's other side, after the core has had it mapped. */
-static void *first_use(struct shm_state *shm, int pe, unsigned window, uint64_t offset,
-                       size_t length)
+int sy_shm_first_transfer(struct shm_state *shm, const struct sy_transfer *t, bool put)
 {
-    return shm->host->memory(pe, window, offset, length);
-}
+    void *there = shm->host->memory(t->pe, t->window, t->offset, t->length);
 
-int sy_shm_first_put(struct shm_state *shm, const struct sy_transfer *t)
-{
-    void *there = first_use(shm, t->pe, t->window, t->offset, t->length);
-
-    if (there)
+    if (!there)
+        return -EFAULT;
+    if (put)
         sy_apply_store(there, t->local, t->length);
-    return there ? 0 : -EFAULT;
-}
-
-int sy_shm_first_get(struct shm_state *shm, const struct sy_transfer *t)
-{
-    const void *there = first_use(shm, t->pe, t->window, t->offset, t->length);
-
-    if (there)
+    else
         sy_apply_load(t->local, there, t->length);
-    return there ? 0 : -EFAULT;
+    return 0;
 }
 
 int sy_shm_first_amo(struct shm_state *shm, const struct sy_amo *a)
 {
-    void *there = first_use(shm, a->pe, a->window, a->offset, a->width);
+    void *there = shm->host->memory(a->pe, a->window, a->offset, a->width);
     uint64_t old = 0;
 
     if (!there)

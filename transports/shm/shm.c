@@ -144,28 +144,27 @@ static bool shm_is_early(const struct shm_state *shm, unsigned window)
     return window < SY_REGIONS && shm->region[window].early;
 }
 
+static int shm_transfer(struct shm_state *shm, const struct sy_transfer *t, bool put)
+{
+    struct shm_peer *peer = sy_shm_peer_of(shm, t->pe);
+
+    if (peer && peer->file >= 0 && shm_is_early(shm, t->window))
+        return sy_shm_first_transfer(shm, t, put);
+    return peer && peer->mailbox ? sy_shm_service_transfer(shm, peer, t, put) : -EOPNOTSUPP;
+}
+
 static int shm_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                    unsigned flags)
 {
-    struct shm_state *shm = self;
-    struct shm_peer *peer = sy_shm_peer_of(shm, t->pe);
-
     (void)ctx, (void)flags;
-    if (peer && peer->file >= 0 && shm_is_early(shm, t->window))
-        return sy_shm_first_put(shm, t);
-    return peer && peer->mailbox ? sy_shm_service_put(shm, peer, t) : -EOPNOTSUPP;
+    return shm_transfer(self, t, true);
 }
 
 static int shm_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                    unsigned flags)
 {
-    struct shm_state *shm = self;
-    struct shm_peer *peer = sy_shm_peer_of(shm, t->pe);
-
     (void)ctx, (void)flags;
-    if (peer && peer->file >= 0 && shm_is_early(shm, t->window))
-        return sy_shm_first_get(shm, t);
-    return peer && peer->mailbox ? sy_shm_service_get(shm, peer, t) : -EOPNOTSUPP;
+    return shm_transfer(self, t, false);
 }
 
 /* What is mapped at first use the core moves block by block. */

@@ -132,16 +132,15 @@ int sy_shm_service_open(struct shm_state *shm, int bell, struct sy_error *err);
 void sy_shm_service_close(struct shm_state *shm);
 int sy_shm_service_progress(struct shm_state *shm);
 void sy_shm_service_ring(int bell); /* one that is full has rung already */
-int sy_shm_service_put(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t);
-int sy_shm_service_get(struct shm_state *shm, struct shm_peer *peer, const struct sy_transfer *t);
+int sy_shm_service_transfer(struct shm_state *shm, struct shm_peer *peer,
+                            const struct sy_transfer *t, bool put);
 int sy_shm_service_strided(struct shm_state *shm, struct shm_peer *peer, const struct sy_strided *s,
                            bool put);
 int sy_shm_service_amo(struct shm_state *shm, struct shm_peer *peer, const struct sy_amo *a);
 
 /* Data calls for a PE that is used for the first time. The core maps the PE's file meanwhile, and
  * makes none of these calls for it again. */
-int sy_shm_first_put(struct shm_state *shm, const struct sy_transfer *t);
-int sy_shm_first_get(struct shm_state *shm, const struct sy_transfer *t);
+int sy_shm_first_transfer(struct shm_state *shm, const struct sy_transfer *t, bool put);
 int sy_shm_first_amo(struct shm_state *shm, const struct sy_amo *a);
 
 #endif
