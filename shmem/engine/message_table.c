@@ -231,29 +231,24 @@ static bool message_table_is_left(const struct sy_messages *messages, int pe, in
     return rc == -EOPNOTSUPP && messages->reach[pe] & SY_REACH_MESSAGE;
 }
 
-static int message_table_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
-                             unsigned flags)
-{
-    struct sy_messages *messages = self;
+#define DEFINE_TRANSFER(CALL, BIT, TYPE, PE)                                                       \
+    static int message_table_##CALL(void *self, struct sy_transport_ctx *ctx, const TYPE *t,       \
+                                    unsigned flags)                                                \
+    {                                                                                              \
+        struct sy_messages *messages = self;                                                       \
+        int rc = message_table_is_own(messages, t->PE, BIT)                                        \
+                     ? messages->inner->CALL(messages->self, message_table_own(ctx), t, flags)     \
+                     : -EOPNOTSUPP;                                                                \
+                                                                                                   \
+        return message_table_is_left(messages, t->PE, rc) ? sy_engine_##CALL(self, ctx, t, flags)  \
+                                                          : rc;                                    \
+    }
 
-    int rc = message_table_is_own(messages, t->pe, SY_REACH_PUT)
-                 ? messages->inner->put(messages->self, message_table_own(ctx), t, flags)
-                 : -EOPNOTSUPP;
-
-    return message_table_is_left(messages, t->pe, rc) ? sy_engine_put(self, ctx, t, flags) : rc;
-}
-
-static int message_table_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
-                             unsigned flags)
-{
-    struct sy_messages *messages = self;
-
-    int rc = message_table_is_own(messages, t->pe, SY_REACH_GET)
-                 ? messages->inner->get(messages->self, message_table_own(ctx), t, flags)
-                 : -EOPNOTSUPP;
-
-    return message_table_is_left(messages, t->pe, rc) ? sy_engine_get(self, ctx, t, flags) : rc;
-}
+DEFINE_TRANSFER(put, SY_REACH_PUT, struct sy_transfer, pe)
+DEFINE_TRANSFER(get, SY_REACH_GET, struct sy_transfer, pe)
+DEFINE_TRANSFER(put_strided, SY_REACH_PUT, struct sy_strided, first.pe)
+DEFINE_TRANSFER(get_strided, SY_REACH_GET, struct sy_strided, first.pe)
+#undef DEFINE_TRANSFER
 
 static int message_table_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo *a,
                              unsigned flags)
@@ -263,34 +258,6 @@ static int message_table_amo(void *self, struct sy_transport_ctx *ctx, const str
     return message_table_is_own(messages, a->pe, SY_REACH_AMO)
                ? messages->inner->amo(messages->self, message_table_own(ctx), a, flags)
                : sy_engine_amo(self, ctx, a, flags);
-}
-
-static int message_table_put_strided(void *self, struct sy_transport_ctx *ctx,
-                                     const struct sy_strided *t, unsigned flags)
-{
-    struct sy_messages *messages = self;
-
-    int rc = message_table_is_own(messages, t->first.pe, SY_REACH_PUT)
-                 ? messages->inner->put_strided(messages->self, message_table_own(ctx), t, flags)
-                 : -EOPNOTSUPP;
-
-    return message_table_is_left(messages, t->first.pe, rc)
-               ? sy_engine_put_strided(self, ctx, t, flags)
-               : rc;
-}
-
-static int message_table_get_strided(void *self, struct sy_transport_ctx *ctx,
-                                     const struct sy_strided *t, unsigned flags)
-{
-    struct sy_messages *messages = self;
-
-    int rc = message_table_is_own(messages, t->first.pe, SY_REACH_GET)
-                 ? messages->inner->get_strided(messages->self, message_table_own(ctx), t, flags)
-                 : -EOPNOTSUPP;
-
-    return message_table_is_left(messages, t->first.pe, rc)
-               ? sy_engine_get_strided(self, ctx, t, flags)
-               : rc;
 }
 
 /* put_signal by messages. If put or amo is the transport's own call, the core makes it of put,
