@@ -24,7 +24,8 @@ util_sources = \
 	shmem/util/opencl_object.h shmem/util/says.h \
 	shmem/util/secure.h shmem/util/stays.h \
 	shmem/util/symbol.c shmem/util/symbol.h \
-	shmem/util/text_file.h
+	shmem/util/text_file.h \
+	shmem/util/words.h
 
 # For those plugins that authenticate their peers; it needs Nettle.
 auth_sources = shmem/util/auth.c shmem/util/auth.h
@@ -33,6 +34,7 @@ auth_sources = shmem/util/auth.c shmem/util/auth.h
 net_sources = \
 	shmem/util/net/bytes.h \
 	shmem/util/net/lookup.c shmem/util/net/lookup.h \
+	shmem/util/net/names.h \
 	shmem/util/net/race.c shmem/util/net/race.h \
 	shmem/util/net/way.h
 net_file_sources = $(net_sources) \

@@ -5,11 +5,14 @@
 #define SY_UTIL_LIMITS_H
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <switchyard/host.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "util/file.h"
 
 /* Descriptors and mappings reserved for the program and the rest of the library. */
 #define SY_LIMITS_FILES 64u
@@ -26,20 +29,6 @@ struct sy_limits {
     unsigned long maps;
     unsigned long backlog; /* connections that others begin at once */
 };
-
-/* A number below /proc/sys, or `otherwise` where it cannot be read. */
-static inline unsigned long sy_limits_of_machine(const char *path, unsigned long otherwise)
-{
-    unsigned long value;
-    FILE *file = fopen(path, "re");
-
-    if (!file)
-        return otherwise;
-    if (fscanf(file, "%lu", &value) != 1)
-        value = otherwise;
-    fclose(file);
-    return value;
-}
 
 /* Makes sure that `more` descriptors can be opened: raises the soft limit where it is lower.
  * Returns the limit that is needed, or 0 where the present one suffices; *found: the present one.
@@ -83,12 +72,12 @@ static inline void sy_limits_check(const struct sy_host *host, const char *categ
     char text[600] = "";
     size_t used = 0;
     unsigned long files, most = sy_limits_files(needed->files, &files);
-    unsigned long maps = ~0ul, backlog = ~0ul;
+    unsigned long maps = LONG_MAX, backlog = LONG_MAX;
 
     if (needed->maps > SY_LIMITS_FEW_MAPS)
-        maps = sy_limits_of_machine("/proc/sys/vm/max_map_count", maps);
+        maps = (unsigned long)sy_file_number("/proc/sys/vm/max_map_count", LONG_MAX);
     if (needed->backlog > SY_LIMITS_BACKLOG)
-        backlog = sy_limits_of_machine("/proc/sys/net/core/somaxconn", backlog);
+        backlog = (unsigned long)sy_file_number("/proc/sys/net/core/somaxconn", LONG_MAX);
 
     if (most)
         used += (size_t)snprintf(text, sizeof text,

@@ -15,6 +15,7 @@
 #include "util/error.h"
 #include "util/log.h"
 #include "util/parse.h"
+#include "util/words.h"
 
 enum { LINE_MAX_BYTES = 4096 }; /* a pipe takes as much at once, unmixed with others' */
 
@@ -188,13 +189,8 @@ static bool util_log_is_listed(const char *category)
 {
     size_t length = strlen(category), plugin = strcspn(category, "@"); /* of an instance */
 
-    for (const char *word = sink.categories; *word;) {
-        size_t n = strcspn(word, ",");
-        if ((n == length || n == plugin) && !memcmp(word, category, n))
-            return true;
-        word += n + (word[n] == ',');
-    }
-    return false;
+    return sy_words_have(sink.categories, ',', category, length) ||
+           sy_words_have(sink.categories, ',', category, plugin);
 }
 
 bool sy_log_enabled(enum sy_log_level level, const char *category)

@@ -9,6 +9,7 @@
 #include "util/option_set.h"
 #include "util/parse.h"
 #include "util/secure.h"
+#include "util/words.h"
 
 static const char prefix[] = "SHMEM_", old_prefix[] = "SMA_", launcher_prefix[] = "SHMEM_BOOT_";
 
@@ -17,24 +18,9 @@ static bool begins(const char *text, const char *head)
     return !strncmp(text, head, strlen(head));
 }
 
-/* Whether `word` is in a list divided by `divider`. */
-static bool option_env_is_in(const char *list, char divider, const char *word)
-{
-    const char divide[] = {divider, '\0'};
-    size_t length = strlen(word);
-
-    while (list && *list) {
-        size_t n = strcspn(list, divide);
-        if (n == length && !memcmp(list, word, n))
-            return true;
-        list += n + (list[n] == divider);
-    }
-    return false;
-}
-
 bool sy_option_is_flag(const char *variable)
 {
-    return option_env_is_in(secure_getenv("SHMEM_BOOT_FLAGS"), ',', variable);
+    return sy_words_have(secure_getenv("SHMEM_BOOT_FLAGS"), ',', variable, strlen(variable));
 }
 
 /* Steps through a row's aliases: copies the next one into name and returns true, or false at the
@@ -156,7 +142,7 @@ static bool option_env_is_known(const struct sy_options *set, const char *variab
             const struct sy_option_entry *entry = &set->table[t].entry[i];
             if (!strcmp(entry->env, variable) ||
                 (entry->general_env && !strcmp(entry->general_env, variable)) ||
-                option_env_is_in(entry->row.aliases, ' ', variable))
+                sy_words_have(entry->row.aliases, ' ', variable, strlen(variable)))
                 return true;
         }
     return false;

@@ -2,9 +2,10 @@
 #include "bootstrap/launcher/options/hostlist.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"
+#include "util/bits.h"
+#include "util/net/names.h"
 #include "util/parse.h"
 #include "util/text_file.h"
 
@@ -16,37 +17,16 @@ enum {
 
 bool sy_hostlist_is_here(const char *name)
 {
-    char own[256] = "";
-    size_t length;
-
-    if (strcmp(name, "localhost") == 0 || strcmp(name, "127.0.0.1") == 0 ||
-        strcmp(name, "::1") == 0)
-        return true;
-    if (gethostname(own, sizeof own - 1) != 0)
-        return false;
-    if (strcmp(own, name) == 0)
-        return true;
-    /* One of the two may be with its domain, the other without. */
-    length = strcspn(own, ".");
-    return length == strcspn(name, ".") && strncmp(own, name, length) == 0 &&
-           (!own[length] || !name[length]);
+    return strcmp(name, "127.0.0.1") == 0 || strcmp(name, "::1") == 0 ||
+           sy_name_is_localhost(name) || sy_name_is_own(name);
 }
 
 /* ---- the hosts by name ---- */
 
-static unsigned hostlist_hash_name(const char *name)
-{
-    unsigned value = 2166136261u;
-
-    for (; *name; name++)
-        value = (value ^ (unsigned char)*name) * 16777619u;
-    return value;
-}
-
 /* The place in the table where a name is or belongs. */
 static int *hostlist_find_place(const struct sy_hostlist *list, const char *name)
 {
-    unsigned at = hostlist_hash_name(name) & (list->places - 1);
+    unsigned at = (unsigned)sy_hash(name, strlen(name), 0) & (list->places - 1);
 
     while (list->table[at] && strcmp(list->host[list->table[at] - 1].name, name) != 0)
         at = (at + 1) & (list->places - 1);

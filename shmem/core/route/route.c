@@ -19,6 +19,7 @@
 #include "util/error.h"
 #include "util/log.h"
 #include "util/option.h"
+#include "util/words.h"
 
 struct sy_routes sy_routes;
 
@@ -31,20 +32,6 @@ static unsigned drops;
 bool sy_routes_named(const char *wanted)
 {
     return wanted[0] != '^' && strcmp(wanted, "auto") != 0;
-}
-
-/* Whether `name` stands in the list "a,b,c". */
-static bool route_listed(const char *list, const char *name)
-{
-    size_t length = strlen(name);
-
-    while (*list) {
-        size_t word = strcspn(list, ",");
-        if (word == length && !strncmp(list, name, length))
-            return true;
-        list += word + (list[word] == ',');
-    }
-    return false;
 }
 
 /* One word of a list "a,b?,^c": its letters, without the mark behind it, and whether the mark is
@@ -288,7 +275,7 @@ static int route_load_auto(const char *excluded, const struct sy_plugin *found, 
 {
     for (size_t i = 0; i < count; i++) {
         struct sy_error why = {""};
-        if (route_listed(excluded, found[i].name))
+        if (sy_words_have(excluded, ',', found[i].name, strlen(found[i].name)))
             continue;
         int rc = route_load(&found[i], found[i].name, options, &why);
         if (rc ==

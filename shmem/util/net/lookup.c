@@ -5,44 +5,11 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
-#include <unistd.h>
 
 #include "util/error.h"
 #include "util/net/interfaces.h"
 #include "util/net/lookup.h"
-
-/* Whether the name is "localhost", or below it, as RFC 6761 has it. */
-static bool lookup_is_localhost(const char *name)
-{
-    size_t length = strlen(name), word = strlen("localhost");
-
-    if (length && name[length - 1] == '.')
-        length--;
-    return length >= word && !strncasecmp(name + length - word, "localhost", word) &&
-           (length == word || name[length - word - 1] == '.');
-}
-
-/* A name without a domain and one with any domain count as equal, two domains do not. */
-static bool lookup_equal(const char *a, const char *b)
-{
-    size_t length = strcspn(a, ".");
-
-    if (!length || !strcasecmp(a, b))
-        return length > 0;
-    return length == strcspn(b, ".") && !strncasecmp(a, b, length) && (!a[length] || !b[length]);
-}
-
-/* Whether the name is this machine's own, with or without its domain. */
-static bool lookup_is_own_name(const char *name)
-{
-    char mine[256];
-
-    if (gethostname(mine, sizeof mine))
-        return false;
-    mine[sizeof mine - 1] = '\0';
-    return lookup_equal(name, mine);
-}
+#include "util/net/names.h"
 
 /* IPv4 comes first: a PE that listens on loopback does it there, unless a machine has IPv6 only. */
 static int lookup_loopback(uint16_t port, struct sockaddr_storage *addresses, int room)
@@ -86,12 +53,12 @@ int sy_lookup(const char *name, uint16_t port, struct sockaddr_storage *addresse
 {
     int why, count;
 
-    if (lookup_is_localhost(name))
+    if (sy_name_is_localhost(name))
         return lookup_loopback(port, addresses, room);
     count = lookup_ask(name, port, addresses, room, &why);
     if (count)
         return count;
-    if (lookup_is_own_name(name))
+    if (sy_name_is_own(name))
         return lookup_loopback(port, addresses, room);
     return sy_fail(err, EHOSTUNREACH, "the name %.255s cannot be looked up: %s", name,
                    why == EAI_SYSTEM ? strerror(errno) : gai_strerror(why));

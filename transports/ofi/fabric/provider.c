@@ -9,6 +9,7 @@
 
 #include "transports/ofi/ofi.h"
 #include "util/bits.h"
+#include "util/words.h"
 
 /* What is asked for, most dispensable first. */
 enum {
@@ -285,16 +286,7 @@ static const char *const abilities[] = {"rma",   "delivery", "waw",          "sa
 /* Whether the user wants to do without an ability. */
 static bool provider_without(struct ofi_state *ofi, const char *ability)
 {
-    const char *list = ofi->settings->without;
-    size_t length = strlen(ability);
-
-    while (*list) {
-        size_t word = strcspn(list, ",");
-        if (word == length && !strncmp(list, ability, length))
-            return true;
-        list += word + (list[word] == ',');
-    }
-    return false;
+    return sy_words_have(ofi->settings->without, ',', ability, strlen(ability));
 }
 
 static int provider_check_without(struct ofi_state *ofi, struct sy_error *err)
