@@ -23,13 +23,7 @@ static void command_add(struct words *words, const char *word)
     words->list[words->count] = NULL;
 }
 
-static void add_all(struct words *words, const char *const *list)
-{
-    while (*list)
-        command_add(words, *list++);
-}
-
-/* Adds a text that the user wrote as several words. */
+/* Adds a text that is several words. */
 static void command_add_divided(struct words *words, const char *text)
 {
     char *copy, *save = NULL;
@@ -92,21 +86,9 @@ static void add_agent(struct words *words)
 
 static void command_make_ssh(struct words *words, const struct sy_flags *flags, const char *host)
 {
-    static const char *const OPTIONS[] = {"-x",
-                                          "-a",
-                                          "-T",
-                                          "-o",
-                                          "BatchMode=yes",
-                                          "-o",
-                                          "ConnectTimeout=10",
-                                          "-o",
-                                          "ServerAliveInterval=5",
-                                          "-o",
-                                          "ServerAliveCountMax=3",
-                                          NULL};
-
     command_add_divided(words, flags->launcher_exec ? flags->launcher_exec : "ssh");
-    add_all(words, OPTIONS);
+    command_add_divided(words, "-x -a -T -o BatchMode=yes -o ConnectTimeout=10 "
+                               "-o ServerAliveInterval=5 -o ServerAliveCountMax=3");
     command_add_divided(words, flags->launcher_args);
     command_add(words, host);
     command_add_shell(words);
@@ -115,12 +97,9 @@ static void command_make_ssh(struct words *words, const struct sy_flags *flags, 
 /* The command for srun, whose own buffering and binding would interfere. */
 static void command_make_slurm(struct words *words, const struct sy_flags *flags, const char *host)
 {
-    static const char *const OPTIONS[] = {"--nodes=1",    "--ntasks=1", "--overlap",
-                                          "--unbuffered", "--mpi=none", "--cpu-bind=none",
-                                          "--export=ALL", "-w",         NULL};
-
     command_add_divided(words, flags->launcher_exec ? flags->launcher_exec : "srun");
-    add_all(words, OPTIONS);
+    command_add_divided(words, "--nodes=1 --ntasks=1 --overlap --unbuffered --mpi=none "
+                               "--cpu-bind=none --export=ALL -w");
     command_add(words, host);
     command_add_divided(words, flags->launcher_args);
     add_agent(words);
