@@ -56,6 +56,9 @@ void info_free(struct info *info);
 const char *info_type_name(enum sy_option_type type);
 const char *info_type_text(const struct sy_option *row, char *buffer, size_t room);
 
+/* The words of a list, which may be NULL, as an array of strings. */
+struct json_t *info_json_words(const char *list, const char *divide);
+
 /* Compiler and flags, the same for the same build. */
 #define INFO_BUILD_COMPILER SY_BUILD_CC " (" __VERSION__ ")"
 #define INFO_BUILD_FLAGS    SY_BUILD_FLAGS

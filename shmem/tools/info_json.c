@@ -8,8 +8,7 @@
 
 #include "tools/info.h"
 
-/* The words of a list, as an array of strings. */
-static json_t *info_json_words(const char *list, const char *divide)
+json_t *info_json_words(const char *list, const char *divide)
 {
     json_t *array = json_array();
 

@@ -9,18 +9,6 @@
 
 #include "tools/info.h"
 
-static json_t *info_schema_words(const char *list)
-{
-    json_t *array = json_array();
-
-    while (*list) {
-        size_t length = strcspn(list, "|");
-        json_array_append_new(array, json_stringn(list, length));
-        list += length + (list[length] == '|');
-    }
-    return array;
-}
-
 static json_t *text_like(const char *pattern)
 {
     return json_pack("{s:s, s:s}", "type", "string", "pattern", pattern);
@@ -67,7 +55,7 @@ static json_t *info_schema_forms(const struct sy_option *row)
         json_array_append_new(any, text_like("^([0-9]+\\.?[0-9]*|\\.[0-9]+)$"));
         break;
     case SY_OPTION_CHOICE:
-        json_array_append_new(any, json_pack("{s:o}", "enum", info_schema_words(row->choices)));
+        json_array_append_new(any, json_pack("{s:o}", "enum", info_json_words(row->choices, "|")));
         break;
     case SY_OPTION_LIST:
         json_array_append_new(any, parts());
