@@ -40,6 +40,18 @@ static inline size_t sy_alloc_name(const struct sy_arena *arena, const void *blo
     return (size_t)((const char *)block - arena->heap->base) + 1;
 }
 
+/* The block, if all members have got one; else NULL, and it is given back. */
+SY_INLINE void *sy_alloc_agreed(const struct sy_arena *arena, const struct sy_call *call,
+                                void *block, size_t alignment)
+{
+    if (sy_agree(arena->team, call, block != NULL))
+        return block;
+    if (block)
+        sy_heap_free(arena->heap, block);
+    sy_alloc_tell_once(arena, call, alignment);
+    return NULL;
+}
+
 /* An allocation of call->bytes, with a barrier on exit. `clear`: bytes to set to zero before the
  * others may see them. NULL where there is no room; and, without a barrier, for 0 bytes. */
 SY_INLINE void *sy_alloc(const struct sy_arena *arena, const struct sy_call *call, size_t alignment,
@@ -53,12 +65,7 @@ SY_INLINE void *sy_alloc(const struct sy_arena *arena, const struct sy_call *cal
     else if (block && clear)
         memset(block, 0, clear);
     sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
-    if (sy_agree(arena->team, call, block != NULL))
-        return block;
-    if (block)
-        sy_heap_free(arena->heap, block);
-    sy_alloc_tell_once(arena, call, alignment);
-    return NULL;
+    return sy_alloc_agreed(arena, call, block, alignment);
 }
 
 /* Gives a block back after a barrier. The call has the routine alone. */
@@ -82,14 +89,10 @@ SY_INLINE void *sy_alloc_move(const struct sy_arena *arena, const struct sy_call
         arena->copy(block, old, keep);
     else if (block)
         memcpy(block, old, keep);
-    if (sy_agree(arena->team, call, block != NULL)) {
-        sy_heap_free(arena->heap, old);
-        return block;
-    }
+    block = sy_alloc_agreed(arena, call, block, SY_ALLOC_ANY);
     if (block)
-        sy_heap_free(arena->heap, block);
-    sy_alloc_tell_once(arena, call, SY_ALLOC_ANY);
-    return NULL;
+        sy_heap_free(arena->heap, old);
+    return block;
 }
 
 /* Makes a block hold call.bytes (not 0), which may move it. NULL where there is no room, and the
