@@ -2,6 +2,7 @@
  * its table. The list of those that are open is written under its lock. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,110 +15,47 @@
 
 /* ---- stand-ins for what a plugin leaves out ---- */
 
-static int device_no_open(const struct sy_host *host, const void *settings, void **self,
-                          struct sy_error *err)
-{
-    (void)host, (void)settings, (void)err;
-    *self = NULL;
-    return 0;
-}
+// clang-format off
+/* Each: what it returns, the member, the answer, the parameters. copy_begin and copy_end stay NULL:
+ * core/memory/staged.c copies instead. */
+#define KEEPS_NOTHING sy_fail(err, ENOTSUP, "the device keeps nothing")
+#define MAPS_NOTHING  sy_fail(err, ENOTSUP, "the device maps nothing")
+#define STUBS(X) \
+    X(int, open, (*self = NULL, 0), const struct sy_host *host, const void *settings, void **self, \
+      struct sy_error *err) \
+    X(void, close, , void *self) \
+    X(int, describe, snprintf(text, room, "%s", ""), void *self, char *text, size_t room) \
+    X(int, pool_create, sy_fail(err, ENOTSUP, "the plugin makes no pools"), void *self, \
+      const struct sy_pool_config *config, void **pool, struct sy_pool_info *info, \
+      struct sy_error *err) \
+    X(void, pool_destroy, , void *self, void *pool) \
+    X(int, copy, sy_fail(err, ENOTSUP, "the device does not copy"), void *self, void *pool, \
+      enum sy_device_way way, uint64_t offset, void *local, size_t length, struct sy_error *err) \
+    X(int, amo, sy_fail(err, ENOTSUP, "the device has no atomic operations"), void *self, \
+      void *pool, enum sy_amo_op op, uint64_t offset, size_t width, uint64_t operand, \
+      uint64_t compare, uint64_t *result, struct sy_error *err) \
+    X(int, sync, KEEPS_NOTHING, void *self, void *pool, uint64_t generation, struct sy_error *err) \
+    X(int, commit, KEEPS_NOTHING, void *self, void *pool, uint64_t generation, bool keep, \
+      struct sy_error *err) \
+    X(int, restore, KEEPS_NOTHING, void *self, void *pool, uint64_t generation, uint64_t *origin, \
+      struct sy_error *err) \
+    X(int, handle, -ENOTSUP, void *self, void *pool, void *buffer, size_t room) \
+    X(int, map, MAPS_NOTHING, void *self, void *pool, enum sy_device_way way, uint64_t offset, \
+      size_t length, void **address, struct sy_error *err) \
+    X(int, unmap, MAPS_NOTHING, void *self, void *pool, void *address, struct sy_error *err)
 
-static void device_no_close(void *self)
-{
-    (void)self;
-}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define DEFINE(TYPE, MEMBER, ANSWER, ...) \
+    static TYPE device_no_##MEMBER(__VA_ARGS__) { return ANSWER; }
+STUBS(DEFINE)
+#undef DEFINE
+#pragma GCC diagnostic pop
 
-static int device_no_describe(void *self, char *text, size_t room)
-{
-    (void)self;
-    if (room)
-        *text = '\0';
-    return 0;
-}
-
-static int device_no_pool_create(void *self, const struct sy_pool_config *config, void **pool,
-                                 struct sy_pool_info *info, struct sy_error *err)
-{
-    (void)self, (void)config, (void)pool, (void)info;
-    return sy_fail(err, ENOTSUP, "the plugin makes no pools");
-}
-
-static void device_no_pool_destroy(void *self, void *pool)
-{
-    (void)self, (void)pool;
-}
-
-static int device_no_copy(void *self, void *pool, enum sy_device_way way, uint64_t offset,
-                          void *local, size_t length, struct sy_error *err)
-{
-    (void)self, (void)pool, (void)way, (void)offset, (void)local, (void)length;
-    return sy_fail(err, ENOTSUP, "the device does not copy");
-}
-
-static int device_no_amo(void *self, void *pool, enum sy_amo_op op, uint64_t offset, size_t width,
-                         uint64_t operand, uint64_t compare, uint64_t *result, struct sy_error *err)
-{
-    (void)self, (void)pool, (void)op, (void)offset, (void)width, (void)operand, (void)compare;
-    (void)result;
-    return sy_fail(err, ENOTSUP, "the device has no atomic operations");
-}
-
-static int device_no_sync(void *self, void *pool, uint64_t generation, struct sy_error *err)
-{
-    (void)self, (void)pool, (void)generation;
-    return sy_fail(err, ENOTSUP, "the device keeps nothing");
-}
-
-static int device_no_commit(void *self, void *pool, uint64_t generation, bool keep,
-                            struct sy_error *err)
-{
-    (void)keep;
-    return device_no_sync(self, pool, generation, err);
-}
-
-static int device_no_restore(void *self, void *pool, uint64_t generation, uint64_t *origin,
-                             struct sy_error *err)
-{
-    (void)origin;
-    return device_no_sync(self, pool, generation, err);
-}
-
-static int device_no_handle(void *self, void *pool, void *buffer, size_t room)
-{
-    (void)self, (void)pool, (void)buffer, (void)room;
-    return -ENOTSUP;
-}
-
-static int device_no_map(void *self, void *pool, enum sy_device_way way, uint64_t offset,
-                         size_t length, void **address, struct sy_error *err)
-{
-    (void)self, (void)pool, (void)way, (void)offset, (void)length, (void)address;
-    return sy_fail(err, ENOTSUP, "the device maps nothing");
-}
-
-static int device_no_unmap(void *self, void *pool, void *address, struct sy_error *err)
-{
-    (void)self, (void)pool, (void)address;
-    return sy_fail(err, ENOTSUP, "the device maps nothing");
-}
-
-/* copy_begin and copy_end stay NULL: core/memory/staged.c copies instead. */
-static const struct sy_device stubs = {
-    .size = sizeof stubs,
-    .open = device_no_open,
-    .close = device_no_close,
-    .describe = device_no_describe,
-    .pool_create = device_no_pool_create,
-    .pool_destroy = device_no_pool_destroy,
-    .copy = device_no_copy,
-    .amo = device_no_amo,
-    .sync = device_no_sync,
-    .commit = device_no_commit,
-    .restore = device_no_restore,
-    .handle = device_no_handle,
-    .map = device_no_map,
-    .unmap = device_no_unmap,
-};
+#define ROW(TYPE, MEMBER, ANSWER, ...) .MEMBER = device_no_##MEMBER,
+static const struct sy_device stubs = {.size = sizeof stubs, STUBS(ROW)};
+#undef ROW
+// clang-format on
 
 /* ---- opening ---- */
 

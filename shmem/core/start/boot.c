@@ -22,52 +22,6 @@ static unsigned char *key; /* of the job */
 
 /* ---- stand-ins for what a plugin leaves out ---- */
 
-static int no_probe(struct sy_error *err)
-{
-    return sy_fail(err, ENODEV, "the plugin has no probe");
-}
-
-static int boot_no_open(const struct sy_host *host, const void *values, void **self,
-                        struct sy_job *job, struct sy_error *err)
-{
-    (void)host, (void)values, (void)self, (void)job;
-    return sy_fail(err, EOPNOTSUPP, "the plugin has no open");
-}
-
-static int boot_no_allgather(void *self, const char *phase, const void *mine, void *all,
-                             size_t length, double seconds, struct sy_error *err)
-{
-    (void)self, (void)mine, (void)all, (void)length, (void)seconds;
-    return sy_fail(err, EOPNOTSUPP, "%s: the plugin has no allgather", phase);
-}
-
-static void no_mark(void *self, enum sy_mark mark)
-{
-    (void)self, (void)mark;
-}
-
-static void no_abort(void *self, int status, const char *why)
-{
-    (void)self, (void)status, (void)why;
-}
-
-static int boot_no_wait_fd(void *self)
-{
-    (void)self;
-    return -1;
-}
-
-static int boot_no_event(void *self, int *status)
-{
-    (void)self, (void)status;
-    return SY_EVENT_NONE;
-}
-
-static void boot_no_close(void *self)
-{
-    (void)self;
-}
-
 static void boot_no_note(void *self, const char *text, double seconds, int asked)
 {
     (void)self, (void)asked;
@@ -75,31 +29,37 @@ static void boot_no_note(void *self, const char *text, double seconds, int asked
            text);
 }
 
-static void no_blocked(void *self, uint64_t wait, unsigned flags)
-{
-    (void)self, (void)wait, (void)flags;
-}
+// clang-format off
+/* Each: what it returns, the member, the answer, the parameters. */
+#define STUBS(X) \
+    X(int, probe, sy_fail(err, ENODEV, "the plugin has no probe"), struct sy_error *err) \
+    X(int, open, sy_fail(err, EOPNOTSUPP, "the plugin has no open"), const struct sy_host *host, \
+      const void *values, void **self, struct sy_job *job, struct sy_error *err) \
+    X(int, allgather, sy_fail(err, EOPNOTSUPP, "%s: the plugin has no allgather", phase), \
+      void *self, const char *phase, const void *mine, void *all, size_t length, double seconds, \
+      struct sy_error *err) \
+    X(void, mark, , void *self, enum sy_mark mark) \
+    X(void, abort, , void *self, int status, const char *why) \
+    X(int, wait_fd, -1, void *self) \
+    X(int, event, SY_EVENT_NONE, void *self, int *status) \
+    X(void, close, , void *self) \
+    X(void, failing, , void *self, int status) \
+    X(void, blocked, , void *self, uint64_t wait, unsigned flags) \
+    X(void, leave, , void *self)
 
-static void no_failing(void *self, int status)
-{
-    (void)self, (void)status;
-}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define DEFINE(TYPE, MEMBER, ANSWER, ...) \
+    static TYPE boot_no_##MEMBER(__VA_ARGS__) { return ANSWER; }
+STUBS(DEFINE)
+#undef DEFINE
+#pragma GCC diagnostic pop
 
+#define ROW(TYPE, MEMBER, ANSWER, ...) .MEMBER = boot_no_##MEMBER,
 static const struct sy_bootstrap stubs = {
-    .size = sizeof stubs,
-    .probe = no_probe,
-    .open = boot_no_open,
-    .allgather = boot_no_allgather,
-    .mark = no_mark,
-    .abort = no_abort,
-    .wait_fd = boot_no_wait_fd,
-    .event = boot_no_event,
-    .close = boot_no_close,
-    .note = boot_no_note,
-    .failing = no_failing,
-    .blocked = no_blocked,
-    .leave = boot_no_close,
-};
+    .size = sizeof stubs, .note = boot_no_note, STUBS(ROW)};
+#undef ROW
+// clang-format on
 
 /* ---- choice ---- */
 
