@@ -5,37 +5,29 @@
 
 #include "bootstrap/pmix/library.h"
 #include "util/bits.h"
+#include "util/stays.h"
 
 int sy_pmix_library_open(struct pmix_library *library, struct sy_error *err)
 {
-    const struct {
-        const char *name;
-        void **function;
-    } wanted[] = {
-        {"PMIx_Init", (void **)&library->init},
-        {"PMIx_Finalize", (void **)&library->finalize},
-        {"PMIx_Abort", (void **)&library->abort},
-        {"PMIx_Put", (void **)&library->put},
-        {"PMIx_Commit", (void **)&library->commit},
-        {"PMIx_Get_nb", (void **)&library->get},
-        {"PMIx_Error_string", (void **)&library->error_string},
+    const struct sy_stays_function wanted[] = {
+        {"PMIx_Init", &library->init},
+        {"PMIx_Finalize", &library->finalize},
+        {"PMIx_Abort", &library->abort},
+        {"PMIx_Put", &library->put},
+        {"PMIx_Commit", &library->commit},
+        {"PMIx_Get_nb", &library->get},
+        {"PMIx_Error_string", &library->error_string},
     };
     /* RTLD_GLOBAL: PMIx's own plugins would not find its symbols otherwise. */
     void *handle = dlopen("libpmix.so.2", RTLD_NOW | RTLD_GLOBAL);
+    const char *why = handle ? NULL : dlerror(),
+               *lacks = handle ? sy_stays_find(handle, wanted, SY_COUNT(wanted)) : NULL;
 
-    if (!handle) {
-        const char *why = dlerror();
-        if (err)
-            snprintf(err->text, sizeof err->text, "%s", why ? why : "it cannot be loaded");
-        return -ENOENT;
-    }
-    for (size_t i = 0; i < SY_COUNT(wanted); i++) {
-        *wanted[i].function = dlsym(handle, wanted[i].name);
-        if (!*wanted[i].function) {
-            if (err)
-                snprintf(err->text, sizeof err->text, "libpmix.so.2 has no %s", wanted[i].name);
-            return -ENOENT;
-        }
-    }
-    return 0;
+    if (handle && !lacks)
+        return 0;
+    if (err && lacks)
+        snprintf(err->text, sizeof err->text, "libpmix.so.2 has no %s", lacks);
+    else if (err)
+        snprintf(err->text, sizeof err->text, "%s", why ? why : "it cannot be loaded");
+    return -ENOENT;
 }

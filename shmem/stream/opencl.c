@@ -3,7 +3,6 @@
  * that the operation waits for. After it a barrier is enqueued that waits for an event of this
  * file's, which the proxy completes. So a queue in which operations wait is flushed, and never
  * waited for here. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -19,7 +18,7 @@ typedef struct cl_object *cl_object;
 
 enum { CL_QUEUE_CONTEXT = 0x1090, CL_QUEUE_DEVICE = 0x1091, CL_COMPLETE = 0 };
 
-/* OpenCL's functions, in the order of their names in opencl_load. */
+/* OpenCL's functions. */
 static struct {
     int (*EnqueueMarkerWithWaitList)(cl_object, unsigned, const cl_object *, cl_object *);
     int (*EnqueueBarrierWithWaitList)(cl_object, unsigned, const cl_object *, cl_object *);
@@ -37,23 +36,19 @@ static bool loaded;
 /* Finds OpenCL's functions, once. The program has loaded the library, since it has a queue. */
 static void opencl_load(void)
 {
-    static const char *const names[] = {"clEnqueueMarkerWithWaitList",
-                                        "clEnqueueBarrierWithWaitList",
-                                        "clSetEventCallback",
-                                        "clCreateUserEvent",
-                                        "clSetUserEventStatus",
-                                        "clReleaseEvent",
-                                        "clFlush",
-                                        "clGetCommandQueueInfo",
-                                        "clGetPlatformIDs"};
-    void *handle = sy_stays_open("libOpenCL.so.1"), *found;
+    static const struct sy_stays_function functions[] = {
+        {"clEnqueueMarkerWithWaitList", &cl.EnqueueMarkerWithWaitList},
+        {"clEnqueueBarrierWithWaitList", &cl.EnqueueBarrierWithWaitList},
+        {"clSetEventCallback", &cl.SetEventCallback},
+        {"clCreateUserEvent", &cl.CreateUserEvent},
+        {"clSetUserEventStatus", &cl.SetUserEventStatus},
+        {"clReleaseEvent", &cl.ReleaseEvent},
+        {"clFlush", &cl.Flush},
+        {"clGetCommandQueueInfo", &cl.GetCommandQueueInfo},
+        {"clGetPlatformIDs", &cl.GetPlatformIDs}};
+    void *handle = sy_stays_open("libOpenCL.so.1");
 
-    loaded = handle;
-    for (size_t i = 0; i < SY_COUNT(names) && loaded; i++) {
-        found = dlsym(handle, names[i]);
-        memcpy((char *)&cl + i * sizeof found, &found, sizeof found);
-        loaded = found;
-    }
+    loaded = handle && !sy_stays_find(handle, functions, SY_COUNT(functions));
 }
 
 static SY_COLD void opencl_failed(const char *what, int status)

@@ -111,6 +111,9 @@ void sy_bind_free(struct sy_bind *bind)
 #include <dlfcn.h>
 #include <hwloc.h>
 
+#include "util/bits.h"
+#include "util/stays.h"
+
 static struct {
     int (*init)(hwloc_topology_t *topology);
     int (*load)(hwloc_topology_t topology);
@@ -123,10 +126,7 @@ static struct {
 
 static const char *bind_load_hwloc(void)
 {
-    static const struct {
-        const char *name;
-        void *to;
-    } SYMBOLS[] = {
+    static const struct sy_stays_function SYMBOLS[] = {
         {"hwloc_topology_init", &hwloc.init},        {"hwloc_topology_load", &hwloc.load},
         {"hwloc_topology_destroy", &hwloc.destroy},  {"hwloc_get_type_depth", &hwloc.depth},
         {"hwloc_get_nbobjs_by_depth", &hwloc.count}, {"hwloc_get_obj_by_depth", &hwloc.object},
@@ -134,16 +134,7 @@ static const char *bind_load_hwloc(void)
     };
     void *library = dlopen(SY_HWLOC_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
-    if (!library)
-        return dlerror();
-    for (size_t i = 0; i < sizeof SYMBOLS / sizeof *SYMBOLS; i++) {
-        void *symbol = dlsym(library, SYMBOLS[i].name);
-
-        if (!symbol)
-            return dlerror();
-        memcpy(SYMBOLS[i].to, &symbol, sizeof symbol);
-    }
-    return NULL;
+    return library && !sy_stays_find(library, SYMBOLS, SY_COUNT(SYMBOLS)) ? NULL : dlerror();
 }
 
 static hwloc_obj_type_t bind_type_of(int binding)

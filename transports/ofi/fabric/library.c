@@ -8,6 +8,7 @@
 
 #include "transports/ofi/ofi.h"
 #include "util/bits.h"
+#include "util/stays.h"
 
 #define FILE_NAME "libfabric.so.1"
 
@@ -32,10 +33,7 @@ static void *library_open(void)
 
 int sy_ofi_load(struct ofi_state *ofi, struct sy_error *err)
 {
-    const struct {
-        const char *name;
-        void *where;
-    } functions[] = {
+    const struct sy_stays_function functions[] = {
         {"fi_getinfo", &sy_ofi_library.getinfo},   {"fi_freeinfo", &sy_ofi_library.freeinfo},
         {"fi_dupinfo", &sy_ofi_library.dupinfo},   {"fi_fabric", &sy_ofi_library.fabric},
         {"fi_strerror", &sy_ofi_library.strerror}, {"fi_version", &sy_ofi_library.version},
@@ -44,11 +42,6 @@ int sy_ofi_load(struct ofi_state *ofi, struct sy_error *err)
 
     if (!handle)
         return ofi->host->fail(err, ENODEV, "libfabric cannot be loaded: %s", dlerror());
-    for (size_t i = 0; i < SY_COUNT(functions); i++) {
-        void *function = dlsym(handle, functions[i].name);
-        if (!function)
-            return ofi->host->fail(err, ENODEV, "%s has no %s", FILE_NAME, functions[i].name);
-        *(void **)functions[i].where = function;
-    }
-    return 0;
+    const char *lacks = sy_stays_find(handle, functions, SY_COUNT(functions));
+    return lacks ? ofi->host->fail(err, ENODEV, "%s has no %s", FILE_NAME, lacks) : 0;
 }
