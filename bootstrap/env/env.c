@@ -151,9 +151,8 @@ static int env_join(struct env *env, struct sy_job *job, struct sy_error *err)
     if (rc == 0 && rank->npes > 1 && !*file)
         rc = host->fail(
             err, EINVAL,
-            "SHMEM_SECRET_FILE is not set; it has to name a file with the job's secret "
-            "on every host, made with: head -c 48 /dev/urandom | base64 >FILE; chmod 600 "
-            "FILE");
+            "SHMEM_SECRET_FILE is not set; it has to name a file with the job's secret on every "
+            "host, made with: head -c 48 /dev/urandom | base64 >FILE; chmod 600 FILE");
     if (rc == 0 && rank->pe == 0)
         rc = rank->npes > 1 ? sy_tree_listen(&env->user, false, env->root, env->port, &contact, err)
                             : sy_tree_listen(&env->user, true, NULL, 0, &contact, err);

@@ -131,9 +131,8 @@ static int client_lost(struct pmi_client *client, int rc, const char *what, stru
     if (rc == -ECONNRESET || rc == -EPIPE)
         return client->host->fail(
             err, ECONNRESET,
-            "%s: the launcher has closed PMI's connection; it does so when it "
-            "ends the job, and after MPI_Finalize: shmem_init has to be called "
-            "before that",
+            "%s: the launcher has closed PMI's connection; it does so when it ends the job, and "
+            "after MPI_Finalize: shmem_init has to be called before that",
             what);
     return client->host->fail(err, -rc, "%s: %s", what, strerror(-rc));
 }

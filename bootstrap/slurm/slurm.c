@@ -106,11 +106,10 @@ static int slurm_meet_by_file(struct slurm *slurm, struct sy_error *err)
     if (!*file)
         return slurm->user.host->fail(
             err, EINVAL,
-            "srun has started %d tasks on %ld nodes without PMI%s, so "
-            "they have no secret in common; use srun --mpi=pmix or srun --mpi=pmi2 "
-            "(srun --mpi=list shows which there are), or oshrun -n %d, or set "
-            "SHMEM_SECRET_FILE to a file that is on every node, made with: head -c "
-            "48 /dev/urandom | base64 >FILE; chmod 600 FILE",
+            "srun has started %d tasks on %ld nodes without PMI%s, so they have no secret in "
+            "common; use srun --mpi=pmix or srun --mpi=pmi2 (srun --mpi=list shows which there "
+            "are), or oshrun -n %d, or set SHMEM_SECRET_FILE to a file that is on every node, made "
+            "with: head -c 48 /dev/urandom | base64 >FILE; chmod 600 FILE",
             slurm->user.rank.npes, slurm_number("SLURM_STEP_NUM_NODES"),
             secure_getenv("PMI_FD")
                 ? " that MPI could share (MPI_Init has to be called before shmem_init)"

@@ -11,8 +11,7 @@ static const struct sy_option options[] = {
     {"mpi.mode", SY_OPTION_CHOICE, SY_OPTION_JOB, offsetof(struct mpi_settings, mode), "auto",
      "auto|am|rma", 0, 0, NULL,
      "What is made of MPI: am: messages alone; rma: puts and gets of more than 8 bytes by a "
-     "window; "
-     "auto: messages, and large gets by a window where one can be made"},
+     "window; auto: messages, and large gets by a window where one can be made"},
     {"mpi.window", SY_OPTION_SIZE, SY_OPTION_JOB, offsetof(struct mpi_settings, window), "64K",
      NULL, 9, 0, NULL, "Bytes of a get from which on it goes by the window, in mode auto"},
     {"mpi.poll", SY_OPTION_INT, 0, offsetof(struct mpi_settings, poll), "150", NULL, 10, 100000,

@@ -21,8 +21,7 @@ static const struct sy_option options[] = {
     {"ofi.provider", SY_OPTION_STRING, 0, offsetof(struct ofi_settings, provider), "auto", NULL, 0,
      0, "SHMEM_OFI_USE_PROV_NAME",
      "libfabric provider to use: its name, with or without the layer on it (tcp;ofi_rxm, tcp), * "
-     "and "
-     "? match anything; auto: the first that fits, in libfabric's order"},
+     "and ? match anything; auto: the first that fits, in libfabric's order"},
     {"ofi.fabric", SY_OPTION_STRING, 0, offsetof(struct ofi_settings, fabric), "auto", NULL, 0, 0,
      "SHMEM_OFI_USE_FABRIC_NAME",
      "Fabric to use: a name as fi_info shows it, * and ? match anything"},
@@ -32,8 +31,7 @@ static const struct sy_option options[] = {
     {"ofi.contexts", SY_OPTION_CHOICE, 0, offsetof(struct ofi_settings, contexts), "auto",
      "auto|shared|own", 0, 0, NULL,
      "Whether contexts share one endpoint or have their own; auto: their own where a device does "
-     "the "
-     "work"},
+     "the work"},
     {"ofi.without", SY_OPTION_STRING, 0, offsetof(struct ofi_settings, without), "", NULL, 0, 0,
      NULL,
      "Abilities of the provider to do without, with commas: rma, delivery, waw, saw, small, "
@@ -41,8 +39,7 @@ static const struct sy_option options[] = {
     {"ofi.contact_timeout", SY_OPTION_SECONDS, 0, offsetof(struct ofi_settings, contact_timeout),
      "5", NULL, 0, 0, NULL,
      "Seconds for another host to answer when the job starts, after which another transport is "
-     "used "
-     "to it; 0: it is not asked"},
+     "used to it; 0: it is not asked"},
     INERT("atomic_checks_warn", "atomic operations need nothing of the provider"),
     INERT("tx_poll_limit", "completions are polled, never waited for in the provider"),
     INERT("rx_poll_limit", "completions are polled, never waited for in the provider"),

@@ -416,8 +416,7 @@ static void node_spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
         if (node->state == SY_NODE_WAITS || node->state == SY_NODE_CALLED)
             node_lose(node,
                       "has not answered within %g seconds (--spawn-timeout); is it up, and does a "
-                      "command "
-                      "such as 'ssh %s true' end at once, without a question?",
+                      "command such as 'ssh %s true' end at once, without a question?",
                       patience, node->name);
         else if (node->state == SY_NODE_STARTING && left <= 0)
             node_lose(node,

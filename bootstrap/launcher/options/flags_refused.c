@@ -11,13 +11,11 @@ static const struct {
 } REFUSED[] = {
     {"mca gmca prtemca pmixmca am tune runtime-options",
      "these are parameters of Open MPI; the library's are variables, set by -x SHMEM_...=VALUE or "
-     "in "
-     "a file by --conf FILE; oshinfo lists them"},
+     "in a file by --conf FILE; oshinfo lists them"},
     {"cpus-per-gpu threads-per-core threads",
      "--cpus-per-pe says how many processors each PE needs"},
     {"cpu-set cpu-list pe-list rankfile rf slot-list topo hint mem-bind membind gpu-bind "
-     "accel-bind "
-     "ntasks-per-core ntasks-per-socket ntasks-per-gpu npersocket sockets-per-node "
+     "accel-bind ntasks-per-core ntasks-per-socket ntasks-per-gpu npersocket sockets-per-node "
      "cores-per-socket",
      "see --bind-to, and --map-by or -H for which host a PE is on"},
     {"rank-by order-nodes ppr ranks-per-proc",
@@ -27,9 +25,8 @@ static const struct {
      "on each"},
     {"exclude relative r add-host", "name the hosts to use by -H or --hostfile"},
     {"partition p account A time t time-min mem mem-per-cpu mem-per-gpu constraint C exclusive "
-     "gres "
-     "gpus G gpus-per-node gpus-per-task gpus-per-proc reservation qos licenses L begin dependency "
-     "jobid contiguous switches",
+     "gres gpus G gpus-per-node gpus-per-task gpus-per-proc reservation qos licenses L begin "
+     "dependency jobid contiguous switches",
      "that is said to the batch system, by salloc or sbatch, and oshrun is run in the job; its own "
      "limit of time is --timeout"},
     {"wait W deadline", "--grace and --timeout are the limits there are"},
