@@ -47,8 +47,8 @@ int sy_ofi_put_signal(void *self, struct sy_transport_ctx *ctx, const struct sy_
                       const struct sy_amo *signal, unsigned flags);
 
 /* rma.c. A native transfer of any length: 0, -EAGAIN with nothing started, or -errno. */
-int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
-int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags);
+int sy_ofi_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool get,
+                  unsigned flags);
 
 /* The provider has completed a transfer. The endpoint is locked. */
 void sy_ofi_operation_done(struct ofi_endpoint *endpoint, struct ofi_operation *op);

@@ -258,7 +258,7 @@ int sy_ofi_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfe
     int rc;
 
     if (request_is_long(ofi, t))
-        return sy_ofi_put_native(ctx, t, flags);
+        return sy_ofi_native(ctx, t, false, flags);
     if (request_is_short(t)) {
         sy_ofi_lock(&ofi->endpoint[0]);
         rc = request_put(ctx, t, true, true);
@@ -266,7 +266,7 @@ int sy_ofi_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfe
     } else {
         rc = request_parts(ctx, t, false, NULL);
     }
-    return rc == NATIVE ? sy_ofi_put_native(ctx, t, flags) : rc;
+    return rc == NATIVE ? sy_ofi_native(ctx, t, false, flags) : rc;
 }
 
 /* A get sees what the same context has put before, as far as that went in messages: one that
@@ -282,7 +282,7 @@ int sy_ofi_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfe
     if (!t->length)
         return 0;
     if (request_is_long(ofi, t))
-        return sy_ofi_get_native(ctx, t, flags);
+        return sy_ofi_native(ctx, t, true, flags);
     if (request_is_short(t)) {
         sy_ofi_lock(&ofi->endpoint[0]);
         rc = request_get(ctx, t, true, prompt, &number);
@@ -291,7 +291,7 @@ int sy_ofi_get(void *self, struct sy_transport_ctx *ctx, const struct sy_transfe
         rc = request_parts(ctx, t, prompt, &number);
     }
     if (rc == NATIVE)
-        return sy_ofi_get_native(ctx, t, flags);
+        return sy_ofi_native(ctx, t, true, flags);
     if (!rc && prompt)
         request_await(&ofi->peer[t->pe], number);
     return rc;

@@ -271,8 +271,8 @@ static int rma_start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
     return rc == -FI_EAGAIN ? -EAGAIN : rc ? -EIO : 0;
 }
 
-static int rma_transfer(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool get,
-                        unsigned flags)
+int sy_ofi_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool get,
+                  unsigned flags)
 {
     struct ofi_state *ofi = ctx->ofi;
     _Atomic int left = 0;
@@ -289,16 +289,6 @@ static int rma_transfer(struct sy_transport_ctx *ctx, const struct sy_transfer *
     }
     sy_ofi_wait(ofi, &left);
     return rc;
-}
-
-int sy_ofi_put_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
-{
-    return rma_transfer(ctx, t, false, flags);
-}
-
-int sy_ofi_get_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
-{
-    return rma_transfer(ctx, t, true, flags);
 }
 
 /* ---- small transfers that have a PE for themselves ---- */
