@@ -63,13 +63,16 @@ TESTS += $(starts_tests)
 EXTRA_DIST += $(starts_tests) tests/launch/starts.sh tests/launch/comms.c tests/launch/hybrid.c tests/launch/levels.c tests/launch/mpi_end.c
 
 if HAVE_CHECK
+if HAVE_NETTLE
 check_PROGRAMS += tests/unit/test_start
 TESTS += tests/unit/test_start
 endif
+endif
 tests_unit_test_start_SOURCES = tests/unit/test_start.c tests/unit/suite.h bootstrap/pmi/text.c bootstrap/slurm/nodes.c \
 	bootstrap/control/tree/contact.c shmem/util/alike.c
+tests_unit_test_start_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS)
 tests_unit_test_start_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_start_LDADD = $(CHECK_LIBS)
+tests_unit_test_start_LDADD = $(NETTLE_LIBS) $(CHECK_LIBS)
 
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_lines

@@ -1,34 +1,26 @@
 /* The one value that a bootstrap carries, as text that survives every launcher: PMI-1 servers cut a
  * value at 1023 bytes or at the first blank, some in silence. Bytes in the order of the network. */
 #include <errno.h>
+#include <nettle/base64.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bootstrap/control/tree/tree.h"
+#include "util/bits.h"
 #include "util/net/bytes.h"
 
 enum {
-    VERSION = 1,
+    VERSION = 2,
     FIXED = 1 + 1 + 2 + 8 + TREE_SECRET, /* version, count, port, host, secret */
-    BINARY_MOST = FIXED + TREE_ADDRESSES * 17 + 4,
-    BITS = 6
+    BINARY_MOST = FIXED + TREE_ADDRESSES * 17 + 4
 };
 
-_Static_assert((BINARY_MOST * 8 + BITS - 1) / BITS < TREE_CONTACT_TEXT, "a full contact fits");
+_Static_assert(BASE64_ENCODE_RAW_LENGTH(BINARY_MOST) < TREE_CONTACT_TEXT, "a full contact fits");
 
-static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-/* CRC-32 (IEEE 802.3): against a launcher that cuts or changes the value, not against an enemy. */
+/* Against a launcher that cuts or changes the value, not against an enemy. */
 static uint32_t tree_contact_checksum(const unsigned char *bytes, size_t length)
 {
-    uint32_t crc = 0xffffffffu;
-
-    while (length--) {
-        crc ^= *bytes++;
-        for (int bit = 0; bit < 8; bit++)
-            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
-    }
-    return ~crc;
+    return (uint32_t)sy_hash(bytes, length, 0);
 }
 
 /* ---- addresses ---- */
@@ -51,40 +43,30 @@ static size_t tree_contact_unpack_address(const unsigned char *in, size_t left, 
     return 1 + sy_ip_length(ip);
 }
 
-/* ---- text ---- */
+/* ---- all of it ---- */
 
+/* Without the padding, of which launchers might take the sign for one of their own. */
 static void tree_contact_to_text(const unsigned char *bytes, size_t length, char *text)
 {
-    unsigned held = 0, bits = 0;
+    struct base64_encode_ctx encoder;
 
-    for (size_t i = 0; i < length; i++) {
-        held = held << 8 | bytes[i];
-        for (bits += 8; bits >= BITS; bits -= BITS)
-            *text++ = digits[held >> (bits - BITS) & 63];
-    }
-    if (bits)
-        *text++ = digits[held << (BITS - bits) & 63];
-    *text = '\0';
+    base64url_encode_init(&encoder);
+    size_t used = base64_encode_update(&encoder, text, length, bytes);
+    text[used + base64_encode_final(&encoder, text + used)] = '\0';
+    text[strcspn(text, "=")] = '\0';
 }
 
 /* Returns how many bytes there were, or 0. */
 static size_t tree_contact_from_text(const char *text, unsigned char *bytes, size_t room)
 {
-    unsigned held = 0, bits = 0;
-    size_t length = 0;
+    struct base64_decode_ctx decoder;
+    size_t length = strlen(text);
 
-    for (; *text; text++) {
-        const char *digit = strchr(digits, *text);
-        if (!digit || length == room)
-            return 0;
-        held = held << BITS | (unsigned)(digit - digits);
-        bits += BITS;
-        if (bits >= 8) {
-            bits -= 8;
-            bytes[length++] = (unsigned char)(held >> bits);
-        }
-    }
-    return length;
+    base64url_decode_init(&decoder);
+    return BASE64_DECODE_LENGTH(length) <= room &&
+                   base64_decode_update(&decoder, &length, bytes, length, text)
+               ? length
+               : 0;
 }
 
 void sy_tree_contact_encode(const struct tree_contact *contact, char text[TREE_CONTACT_TEXT])
@@ -105,7 +87,7 @@ void sy_tree_contact_encode(const struct tree_contact *contact, char text[TREE_C
 
 int sy_tree_contact_decode(const char *text, struct tree_contact *contact)
 {
-    unsigned char bytes[BINARY_MOST + 1];
+    unsigned char bytes[BINARY_MOST + 2]; /* as many as the longest text may have */
     size_t length = tree_contact_from_text(text, bytes, sizeof bytes), at = FIXED;
 
     if (length < FIXED + 4 || bytes[0] != VERSION ||
