@@ -2,9 +2,12 @@
  * computes, PE 1 waits in MPI, others in OpenSHMEM. HOW = wait: nothing ends until all are killed;
  * late: the job ends in order, but the last process looks at MPI for a while when others have gone.
  * leave: the last process exits with status 0 while all others are in a barrier, where they would
- * stay; get: the same, but they read its memory and then end as well, which is in order. early: all
- * finalise MPI first, with large puts under way. */
+ * stay; with VALUE 1 at SHMEM_THREAD_MULTIPLE; get: the same, but they read its memory and then end
+ * as well, which is in order. early: all finalise MPI first, with large puts under way. lock: a
+ * thread of PE 0 has what all others wait for, and sleeps. */
 #include <mpi.h>
+#include <poll.h>
+#include <pthread.h>
 #include <shmem.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,6 +44,37 @@ static int end_left(int last, int other)
     return other && theirs != 7;
 }
 
+static long lock;
+
+static void *hold(void *arg)
+{
+    (void)arg;
+    poll(NULL, 0, 2500);
+    shmem_clear_lock(&lock);
+    return NULL;
+}
+
+static int end_lock(int me)
+{
+    pthread_t thread;
+
+    if (me == 0)
+        shmem_set_lock(&lock);
+    shmem_barrier_all();
+    if (me == 0) {
+        pthread_create(&thread, NULL, hold, NULL);
+    } else {
+        shmem_set_lock(&lock);
+        shmem_clear_lock(&lock);
+    }
+    shmem_barrier_all();
+    if (me == 0)
+        pthread_join(thread, NULL);
+    shmem_finalize();
+    MPI_Finalize();
+    return 0;
+}
+
 /* The last process comes later: the others are in MPI_Finalize when its puts reach them. */
 static int end_early(int last, int next)
 {
@@ -62,7 +96,7 @@ int main(int argc, char **argv)
     int value = argc > 2 ? atoi(argv[2]) : 0, level;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level); /* as the transport mpi wants it */
-    shmem_init();
+    shmem_init_thread(value == 1 ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SINGLE, &level);
     int me = shmem_my_pe(), npes = shmem_n_pes();
     MPI_Barrier(MPI_COMM_WORLD);
     if (me == 0) {
@@ -74,6 +108,8 @@ int main(int argc, char **argv)
         return end_late(me == npes - 1);
     if (!strcmp(how, "leave") || !strcmp(how, "get"))
         return end_left(me == npes - 1, !strcmp(how, "get"));
+    if (!strcmp(how, "lock"))
+        return end_lock(me);
     if (!strcmp(how, "early"))
         return end_early(me == npes - 1, (me + 1) % npes);
     if (me == npes - 1) {

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -22,14 +23,16 @@
 #include "core/route/route.h"
 #include "core/wait/stall.h"
 #include "core/start/world.h"
+#include "util/symbol.h"
 
 /* Multiple of the time limit where no PE is in shmem_finalize: the program may be waiting for
  * something from outside. */
 #define LONG 12
 
 enum {
-    MOST = 64, /* threads */
-    LOOKS = 40 /* at what is outstanding */
+    MOST = 64,         /* threads */
+    LOOKS = 40,        /* at what is outstanding */
+    STACK_WORDS = 1024 /* of a thread that sleeps, from its stack pointer on */
 };
 
 /* Threads, by their numbers; count -1: there are too many, or they cannot be seen. */
@@ -41,6 +44,13 @@ struct tasks {
 static struct tasks before, own = {.count = -1};
 
 static atomic_bool issues; /* threads of the library issue operations */
+
+/* Libraries below MPIs that have a thread for their own events, which sleeps on descriptors. None
+ * of these threads calls a program. */
+static const char *const services[] = {"libucs.", "libopen-pal.", "libpmix."};
+
+/* Where the C library's function that begins a thread calls the thread's own function. */
+static const void *_Atomic begins;
 
 static bool wait_blocked_is_among(const struct tasks *tasks, pid_t task)
 {
@@ -82,9 +92,28 @@ void sy_blocked_threads_end(void)
         wait_blocked_list_tasks(&own, &before);
 }
 
+void sy_blocked_threads_base(const void *address)
+{
+    atomic_store(&begins, address);
+}
+
 void sy_blocked_threads_issue(void)
 {
     atomic_store(&issues, true);
+}
+
+/* Reads a file of a thread; false: it is not there. */
+static bool wait_blocked_read_task(pid_t task, const char *name, char *text, size_t room)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/self/task/%d/%s", (int)task, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, text, room - 1);
+    if (fd >= 0)
+        close(fd);
+    text[length > 0 ? length : 0] = '\0';
+    return length > 0;
 }
 
 /* Whether a thread is in a futex without a limit that is private to the process, as in
@@ -93,15 +122,10 @@ void sy_blocked_threads_issue(void)
 static bool wait_blocked_is_parked(pid_t task, const struct tasks *tasks)
 {
     unsigned long word, operation, value, limit;
-    char path[64], text[160] = "";
+    char text[256];
     long call;
 
-    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)task);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    if (length <= 0 ||
+    if (!wait_blocked_read_task(task, "syscall", text, sizeof text) ||
         sscanf(text, "%ld %lx %lx %lx %lx", &call, &word, &operation, &value, &limit) != 5 ||
         call != SYS_futex || limit)
         return false;
@@ -112,29 +136,77 @@ static bool wait_blocked_is_parked(pid_t task, const struct tasks *tasks)
            (private || wait_blocked_is_among(tasks, (pid_t)value));
 }
 
-/* Whether each thread of the program waits in the library or is parked. */
-static bool wait_blocked_all_threads(void)
+/* The words of a sleeping thread's stack, from its stack pointer on: how many. It may end
+ * meanwhile, so they are not read in place. */
+static size_t wait_blocked_read_stack(pid_t task, uintptr_t *words, size_t most)
+{
+    unsigned long pointer;
+    char text[256];
+
+    if (!wait_blocked_read_task(task, "syscall", text, sizeof text) ||
+        sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %lx", &pointer) != 1)
+        return 0;
+    int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? 0 : pread(fd, words, most * sizeof *words, (off_t)pointer);
+    if (fd >= 0)
+        close(fd);
+    return length > 0 ? (size_t)length / sizeof *words : 0;
+}
+
+static bool wait_blocked_names_service(const char *file)
+{
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+
+    for (size_t i = 0; i < sizeof services / sizeof *services; i++)
+        if (!strncmp(name, services[i], strlen(services[i])))
+            return true;
+    return false;
+}
+
+/* Whether a thread sleeps in a function of one of `services`, by which it was begun: that function
+ * has the last return address on the stack before the one into the C library that began it. */
+static bool wait_blocked_is_service(pid_t task)
+{
+    uintptr_t word[STACK_WORDS];
+    const void *base = atomic_load(&begins);
+    const char *library = base ? sy_symbol_file(base) : NULL, *file = NULL;
+    size_t count = library ? wait_blocked_read_stack(task, word, STACK_WORDS) : 0, i = 0;
+
+    while (i < count && word[i] != (uintptr_t)base)
+        i++;
+    if (i == count)
+        return false;
+    while (i-- > 0 && (!file || !strcmp(file, library)))
+        file = sy_symbol_file((const void *)word[i]);
+    return file && wait_blocked_names_service(file);
+}
+
+/* Whether each thread of the program waits in the library or is parked. served: there is one of a
+ * service. */
+static bool wait_blocked_all_threads(bool *served)
 {
     struct tasks others;
 
     if (own.count < 0)
         return false;
     wait_blocked_list_tasks(&others, &own);
-    for (int i = 0; i < others.count; i++)
-        if (!sy_stall_is_waiting(others.task[i]) &&
-            !wait_blocked_is_parked(others.task[i], &others))
+    for (int i = 0; i < others.count; i++) {
+        if (sy_stall_is_waiting(others.task[i]) || wait_blocked_is_parked(others.task[i], &others))
+            continue;
+        if (!wait_blocked_is_service(others.task[i]))
             return false;
+        *served = true;
+    }
     return others.count > 0;
 }
 
 /* Whether no thread can do anything for another PE. Below SHMEM_THREAD_MULTIPLE one thread at a
  * time calls the library. Where that thread waits for words that only the library writes, the
- * others do not matter; an MPI in the process, for example, has threads that sleep on descriptors.
- */
-static bool wait_blocked_threads(bool inside)
+ * others do not matter. */
+static bool wait_blocked_threads(bool inside, bool *served)
 {
     return (inside && sy_world.thread_level != SHMEM_THREAD_MULTIPLE && !atomic_load(&issues)) ||
-           wait_blocked_all_threads();
+           wait_blocked_all_threads(served);
 }
 
 static bool wait_blocked_has_children(void)
@@ -189,11 +261,11 @@ static bool wait_blocked_has_handlers(void)
 
 uint64_t sy_blocked_look(double limit, unsigned *flags, double *seconds)
 {
-    bool inside;
+    bool inside, served = false;
     uint64_t wait = sy_stall_waits(&inside, seconds);
 
     *flags = 0;
-    if (!wait || *seconds < limit || !wait_blocked_threads(inside) ||
+    if (!wait || *seconds < limit || !wait_blocked_threads(inside, &served) ||
         wait_blocked_stays_outstanding())
         return 0;
     if (sy_world.finalizing)
@@ -204,7 +276,7 @@ uint64_t sy_blocked_look(double limit, unsigned *flags, double *seconds)
         *flags |= SY_BLOCKED_LONG;
     if (inside)
         *flags |= SY_BLOCKED_INSIDE;
-    if (wait_blocked_has_children() || wait_blocked_has_handlers())
+    if (served || wait_blocked_has_children() || wait_blocked_has_handlers())
         *flags |= SY_BLOCKED_OUTSIDE;
     return wait;
 }

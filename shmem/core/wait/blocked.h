@@ -9,6 +9,10 @@
 void sy_blocked_threads_begin(void);
 void sy_blocked_threads_end(void);
 
+/* By a function that is called as a thread's first one: its return address, which all threads have
+ * at the end of their stack. */
+void sy_blocked_threads_base(const void *address);
+
 /* From here on a thread of the library issues operations, beside those of the program. Any thread.
  */
 void sy_blocked_threads_issue(void);

@@ -492,6 +492,7 @@ static void wait_progress_ask_for_short_turns(void)
 static void *wait_progress_run(void *arg)
 {
     (void)arg;
+    sy_blocked_threads_base(__builtin_return_address(0));
     wait_progress_ask_for_short_turns();
     ev_run(progress.loop, 0);
     return NULL;
