@@ -233,12 +233,16 @@ tests_unit_test_deadlock_LDADD = $(CHECK_LIBS)
 
 # Where the members of a team are.
 if HAVE_CHECK
-check_PROGRAMS += tests/unit/test_nodes tests/unit/test_pause tests/unit/test_sleep tests/unit/test_windows
-TESTS += tests/unit/test_nodes tests/unit/test_pause tests/unit/test_sleep tests/unit/test_windows
+check_PROGRAMS += tests/unit/test_displaced tests/unit/test_nodes tests/unit/test_pause tests/unit/test_sleep tests/unit/test_windows
+TESTS += tests/unit/test_displaced tests/unit/test_nodes tests/unit/test_pause tests/unit/test_sleep tests/unit/test_windows
 endif
 tests_unit_test_nodes_SOURCES = tests/unit/test_nodes.c tests/unit/suite.h shmem/core/start/nodes.c
 tests_unit_test_nodes_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_nodes_LDADD = $(CHECK_LIBS)
+
+tests_unit_test_displaced_SOURCES = tests/unit/test_displaced.c tests/unit/suite.h shmem/core/wait/displaced.c
+tests_unit_test_displaced_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_displaced_LDADD = $(CHECK_LIBS)
 
 tests_unit_test_pause_SOURCES = tests/unit/test_pause.c tests/unit/suite.h shmem/core/wait/pause.c
 tests_unit_test_pause_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

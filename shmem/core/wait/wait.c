@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/wait/displaced.h"
 #include "core/wait/pause.h"
 #include "core/wait/progress.h"
 #include "core/route/route.h"
@@ -35,13 +36,6 @@
 #define POLLING_NS         UINT64_C(75000)
 #define POLLING_CROWDED_NS UINT64_C(1500)
 #define YIELDING_NS        UINT64_C(1000000)
-
-/* But where another process or PE computes, a yield may last for a whole slice of its time, while a
- * thread that arrivals wake displaces it. After two yields of DISPLACED_NS in DISPLACED_APART_NS
- * this thread therefore does not yield but sleep, for so many times as long as the second took. */
-#define DISPLACED_NS       UINT64_C(1000000)
-#define DISPLACED_APART_NS UINT64_C(20000000)
-#define DISPLACED_TIMES    64
 
 /* How long a thread only yields where every PE has a processor: nobody else needs it, and after so
  * long a wait nobody notices the microseconds that waking up takes. */
@@ -230,8 +224,8 @@ static bool wait_sleep_taken(bool first)
     return true;
 }
 
-/* When this thread's last long yield ended; until when it sleeps where it would yield. */
-static _Thread_local uint64_t displaced_at, displaced_until;
+/* Of this thread's yields. */
+static _Thread_local struct sy_displaced displaced;
 
 static void wait_yield(uint64_t now)
 {
@@ -239,18 +233,15 @@ static void wait_yield(uint64_t now)
     if (!policy.sleeps_soon)
         return;
     uint64_t back = sy_clock_ns();
-    if (SY_LIKELY(back - now < DISPLACED_NS))
-        return;
-    if (now - displaced_at < DISPLACED_APART_NS)
-        displaced_until = back + (back - now) * DISPLACED_TIMES;
-    displaced_at = back;
+    if (SY_UNLIKELY(back - now >= SY_DISPLACED_NS))
+        sy_displaced_note(&displaced, now, back);
 }
 
 static uint64_t wait_yields_for(uint64_t now)
 {
     if (took_over)
         return YIELDING_AGAIN_NS;
-    return SY_UNLIKELY(now < displaced_until) ? 0 : policy.sleeps_after;
+    return SY_UNLIKELY(now < displaced.until) ? 0 : policy.sleeps_after;
 }
 
 /* Polls the transports. What has woken this thread may be for another one, which then needs the
@@ -259,7 +250,7 @@ static int wait_poll_transports(void)
 {
     int moved = sy_progress_poll();
 
-    if (woken && moved == 0 && SY_LIKELY(sy_clock_ns() >= displaced_until)) {
+    if (woken && moved == 0 && SY_LIKELY(sy_clock_ns() >= displaced.until)) {
         sched_yield();
         moved = -1;
     }
