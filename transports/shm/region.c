@@ -55,9 +55,18 @@ static int region_attach_early(struct shm_state *shm, unsigned index, void *key,
     return region->length && !shm->mailbox ? sy_shm_service_open(shm, -1, err) : 0;
 }
 
+/* Writes the row of a region: threads that use others read all rows meanwhile. */
+static void shm_region_set(struct shm_state *shm, unsigned index, const struct shm_region *row)
+{
+    pthread_mutex_lock(&shm->attaching);
+    shm->region[index] = *row;
+    pthread_mutex_unlock(&shm->attaching);
+}
+
 int sy_shm_region_attach(void *self, unsigned index, const struct sy_region *region, void *key,
                          size_t room, struct sy_error *err)
 {
+    const struct shm_region row = {.own = *region, .attached = true};
     struct shm_state *shm = self;
     int rc = sy_regions_check(shm->host, region, err);
 
@@ -65,7 +74,7 @@ int sy_shm_region_attach(void *self, unsigned index, const struct sy_region *reg
         return rc;
     if (index >= SY_REGIONS || room < sizeof(struct shm_key))
         return shm->host->fail(err, E2BIG, "there is no region %u", index);
-    shm->region[index] = (struct shm_region){.own = *region, .attached = true};
+    shm_region_set(shm, index, &row);
     shm->devices += region->kind == SY_REGION_DEVICE;
     if (!shm->peer)
         return region_attach_early(shm, index, key, err);
@@ -76,7 +85,8 @@ int sy_shm_region_attach(void *self, unsigned index, const struct sy_region *reg
     rc = shm->mailbox ? 0 : sy_shm_late_open(shm, err);
     if (!rc)
         rc = sy_shm_late_key(shm, key, err);
-    shm->region[index].attached = rc > 0;
+    if (rc <= 0)
+        shm_region_set(shm, index, &(struct shm_region){.own = *region});
     shm->devices -= rc < 0 && region->kind == SY_REGION_DEVICE;
     return rc;
 }
@@ -176,18 +186,24 @@ void sy_shm_region_detach(void *self, unsigned index)
             munmap(region->map[i], region->own.length);
     free(region->map);
     shm->devices -= region->attached && region->own.kind == SY_REGION_DEVICE;
-    *region = (struct shm_region){.attached = false};
+    shm_region_set(shm, index, &(struct shm_region){.attached = false});
 }
 
-int sy_shm_region_of_device(const struct shm_state *shm, const void *address)
+int sy_shm_region_of_device(struct shm_state *shm, const void *address)
 {
-    for (int i = 0; i < SY_REGIONS && shm->devices; i++) {
+    int found = -1;
+
+    if (!shm->devices)
+        return -1;
+    pthread_mutex_lock(&shm->attaching);
+    for (int i = 0; i < SY_REGIONS && found < 0; i++) {
         const struct shm_region *region = &shm->region[i];
         if (region->attached && region->own.kind == SY_REGION_DEVICE &&
             (uintptr_t)address - (uintptr_t)region->own.base < region->own.length)
-            return i;
+            found = i;
     }
-    return -1;
+    pthread_mutex_unlock(&shm->attaching);
+    return found;
 }
 
 void sy_shm_regions_close(struct shm_state *shm)

@@ -39,6 +39,7 @@ static int shm_open_plugin(const struct sy_host *host, const struct sy_instance 
         return host->fail(err, ENOMEM, "no memory for an instance");
     *shm = (struct shm_state){.host = host,
                               .settings = instance->settings,
+                              .attaching = PTHREAD_MUTEX_INITIALIZER,
                               .serving = PTHREAD_MUTEX_INITIALIZER,
                               .file = -1,
                               .listener = -1,

@@ -75,8 +75,9 @@ struct shm_state {
         _Atomic bool ending;
     } late;
     struct sy_regions regions;
-    pthread_mutex_t serving;  /* held while a request is applied, or its copy begun */
-    _Atomic unsigned copying; /* copies that go on; it grows under `serving` */
+    pthread_mutex_t attaching; /* held while a row of `region` is written, or all are read */
+    pthread_mutex_t serving;   /* held while a request is applied, or its copy begun */
+    _Atomic unsigned copying;  /* copies that go on; it grows under `serving` */
     _Atomic uint64_t asked, moved, served, mapped_late; /* shm.c has the rows; by any thread */
 };
 
@@ -122,7 +123,7 @@ void sy_shm_region_detach(void *self, unsigned index);
 void sy_shm_regions_close(struct shm_state *shm);
 
 /* This PE's region of a device that an address lies in, or -1. */
-int sy_shm_region_of_device(const struct shm_state *shm, const void *address);
+int sy_shm_region_of_device(struct shm_state *shm, const void *address);
 
 /* service.c */
 size_t sy_shm_mailbox_size(void);
