@@ -47,7 +47,7 @@ static atomic_bool issues; /* threads of the library issue operations */
 
 /* Libraries below MPIs that have a thread for their own events, which sleeps on descriptors. None
  * of these threads calls a program. */
-static const char *const services[] = {"libucs.", "libopen-pal.", "libpmix."};
+static const char *const services[] = {"libucs.", "libfabric.", "libopen-pal.", "libpmix."};
 
 /* Where the C library's function that begins a thread calls the thread's own function. */
 static const void *_Atomic begins;
