@@ -105,20 +105,21 @@ static void *mpi_watch(void *arg)
     pthread_mutex_lock(&p->lock);
     for (int i = 0; i < 2 && !p->over; i++) {
         struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_sec += (time_t)waits[i];
         for (rc = 0; !p->over && rc != ETIMEDOUT;)
-            rc = pthread_cond_timedwait(&p->come, &p->lock, &until);
+            rc = pthread_cond_clockwait(&p->come, &p->lock, CLOCK_MONOTONIC, &until);
         if (!p->over && i == 0)
             p->host->log(SY_LOG_INFO, "boot",
                          "start-up: waiting in MPI for all PEs to call shmem_init");
     }
     if (!p->over) {
-        p->host->log(SY_LOG_ERROR, "boot",
-                     "waited %.0f s in MPI for all processes of the job to call shmem_init; every "
-                     "PE that did says this, the others are missing (SHMEM_INIT_TIMEOUT is the "
-                     "limit)",
-                     p->limit);
+        p->host->log(
+            SY_LOG_ERROR, "boot",
+            "waited %.0f s in MPI for all processes of the job to call shmem_init; PEs that "
+            "did say this too, unless the launcher ends them first; the others are "
+            "missing (SHMEM_INIT_TIMEOUT is the limit)",
+            p->limit);
         _exit(1);
     }
     pthread_mutex_unlock(&p->lock);

@@ -52,7 +52,7 @@ static int pmi_find_root(struct tree_user *user, struct tree_addresses *root, st
 }
 
 /* Waits in PMI's barrier. PMI cannot tell which PEs have come, so each that waits reports when the
- * time is over; those without a report are missing. */
+ * time is over. The first that then exits may have the launcher end others before they report. */
 static int pmi_barrier(struct pmi *pmi, double limit, struct sy_error *err)
 {
     bool speaks = pmi->client.rank == 0 && limit > FIRST_WORD;
@@ -73,8 +73,9 @@ static int pmi_barrier(struct pmi *pmi, double limit, struct sy_error *err)
     if (rc == -ETIMEDOUT)
         return pmi->user.host->fail(
             err, ETIMEDOUT,
-            "PE %d waited %.0f s for all %d PEs to call shmem_init; every PE that did says "
-            "this, the others are missing (SHMEM_INIT_TIMEOUT is the limit)",
+            "PE %d waited %.0f s for all %d PEs to call shmem_init; PEs that did say this too, "
+            "unless the launcher ends them first; the others are missing (SHMEM_INIT_TIMEOUT is "
+            "the limit)",
             pmi->client.rank, limit, pmi->client.size);
     return rc;
 }

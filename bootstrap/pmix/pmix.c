@@ -107,7 +107,7 @@ static struct timespec pmix_in(double seconds)
 {
     struct timespec time;
 
-    clock_gettime(CLOCK_REALTIME, &time);
+    clock_gettime(CLOCK_MONOTONIC, &time);
     time.tv_sec += (time_t)seconds;
     time.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
     if (time.tv_nsec >= 1000000000) {
@@ -131,7 +131,7 @@ static int pmix_wait_until(struct question *q, const struct timespec *limit, boo
 
     pthread_mutex_lock(&q->lock);
     while (q->answered != q->asked && rc != ETIMEDOUT)
-        rc = pthread_cond_timedwait(&q->come, &q->lock, limit);
+        rc = pthread_cond_clockwait(&q->come, &q->lock, CLOCK_MONOTONIC, limit);
     *in_time = q->answered == q->asked;
     rc = q->status;
     pthread_mutex_unlock(&q->lock);
