@@ -26,6 +26,7 @@ static const struct {
              {"madvise", SYS_madvise},
              {"membarrier", SYS_membarrier},
              {"memfd_create", SYS_memfd_create},
+             {"prctl", SYS_prctl},
              {"recvfrom", SYS_recvfrom},
              {"recvmsg", SYS_recvmsg},
              {"sched_getaffinity", SYS_sched_getaffinity},

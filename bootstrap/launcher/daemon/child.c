@@ -115,9 +115,10 @@ static int child_open_ends(struct ends *ends, bool merge_stderr, bool with_stdin
 }
 
 /* The PE dies with oshrun; if oshrun died before this took effect, at once. */
-static void tie_to_parent(pid_t parent)
+static void child_tie_to_parent(pid_t parent)
 {
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* where a filter forbids it, the reaper still ends the PE */
+    if (getppid() != parent)
         _exit(127);
 }
 
@@ -133,7 +134,7 @@ static void child_run(const struct sy_child_plan *plan, const cpu_set_t *cpus,
     int err = ends->err[THEIRS] < 0 ? out : ends->err[THEIRS];
 
     setpgid(0, 0);
-    tie_to_parent(parent);
+    child_tie_to_parent(parent);
     setrlimit(RLIMIT_NOFILE, &plan->nofile);
     if (cpus)
         sched_setaffinity(0, sizeof *cpus, cpus);
