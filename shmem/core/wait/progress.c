@@ -591,8 +591,8 @@ static int wait_progress_start_thread(struct sy_error *err)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc)
         return sy_fail(err, rc,
-                       "the progress thread could not be started: %s; %d processes and threads are "
-                       "needed on this host " SY_DENIED_THREAD "%s",
+                       "the progress thread could not be started: %s; this host's PEs need %d "
+                       "processes and threads, beside the launcher's " SY_DENIED_THREAD "%s",
                        strerror(rc), 2 * sy_world.node_size, sy_denied_hint(rc));
     progress.running = true;
     wait_progress_answer_usr1();
