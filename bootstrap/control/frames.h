@@ -34,12 +34,16 @@ enum sy_daemon_type {
     SY_DAEMON_OUTPUT,   /* more: 1 or 2; body: what the PE wrote; empty: no more will come */
     SY_DAEMON_TAKEN,    /* what came by INPUT is in the pipe. arg = 1: the PE wants no more */
     SY_DAEMON_FAULT,    /* body: what is wrong with what the PE sent */
-    SY_DAEMON_ENDED,    /* arg: the status as of waitpid */
+    SY_DAEMON_ENDED,    /* arg: the status as of waitpid, 16 bits, and SY_DAEMON_SHORT */
     SY_DAEMON_JUDGE,    /* all that ended together have been reported */
     SY_DAEMON_TRACED,   /* body: a stack trace */
     SY_DAEMON_FINISHED, /* nothing is left; no more frames */
     SY_DAEMON_PONG
 };
+
+/* With the status of a PE that was killed: the kernel has ended processes of the machine for lack
+ * of memory since the job began. */
+#define SY_DAEMON_SHORT 0x10000
 
 enum sy_daemon_line {
     SY_SAY_OF_BINDING, /* which processors a PE has */

@@ -27,6 +27,21 @@ static inline long sy_file_number(const char *path, long otherwise)
     return number;
 }
 
+/* The number behind `name`, such as "oom_kill ", in a file of a name and a number a line; or 0. */
+static inline long sy_file_count(const char *path, const char *name)
+{
+    char line[128];
+    long number = 0;
+    FILE *file = fopen(path, "re");
+
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, name, strlen(name)))
+            sscanf(line + strlen(name), "%ld", &number);
+    if (file)
+        fclose(file);
+    return number;
+}
+
 #define SY_PROCESS_NAME 64
 
 /* The parent of a process, and its own name, from /proc; 0: the parent is not in this namespace of

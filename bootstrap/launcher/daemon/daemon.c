@@ -8,6 +8,7 @@
 
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/daemon/trace.h"
+#include "util/file.h"
 
 void sy_daemon_tell(struct sy_daemon *daemon, unsigned type, int pe, int arg, const void *body,
                     size_t length)
@@ -255,6 +256,17 @@ static bool daemon_collect(struct sy_daemon *daemon,
     return any;
 }
 
+/* SY_DAEMON_SHORT if a PE was killed and the kernel has killed some for lack of memory meanwhile.
+ */
+static int daemon_shortage(const struct sy_daemon *daemon, int wait_status)
+{
+    bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
+
+    return killed && sy_file_count("/proc/vmstat", "oom_kill ") > daemon->short_before
+               ? SY_DAEMON_SHORT
+               : 0;
+}
+
 void sy_daemon_reap(struct sy_daemon *daemon,
                     void (*stranger)(void *arg, pid_t pid, int wait_status), void *arg)
 {
@@ -268,7 +280,8 @@ void sy_daemon_reap(struct sy_daemon *daemon,
         /* A PE's last message explains its end. */
         sy_link_drain(&local->link);
         local->just_ended = false;
-        sy_daemon_tell(daemon, SY_DAEMON_ENDED, local->pe, local->wait_status, NULL, 0);
+        sy_daemon_tell(daemon, SY_DAEMON_ENDED, local->pe,
+                       local->wait_status | daemon_shortage(daemon, local->wait_status), NULL, 0);
     }
     sy_daemon_tell(daemon, SY_DAEMON_JUDGE, SY_ALL, 0, NULL, 0);
 }

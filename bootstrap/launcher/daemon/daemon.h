@@ -44,7 +44,8 @@ struct sy_daemon {
     int *local_of; /* by PE; -1: not here */
     struct sy_child_plan plan;
     struct sy_reaper reaper;
-    ev_timer drain; /* how long to wait for writers that are no PEs */
+    long short_before; /* processes that the kernel had ended for lack of memory */
+    ev_timer drain;    /* how long to wait for writers that are no PEs */
     bool finishing, finished;
 
     /* A frame for the head; it is called in the middle of things, and may call sy_daemon_take. */

@@ -13,6 +13,7 @@
 #include "bootstrap/launcher/options/environ.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/options/program.h"
+#include "util/file.h"
 
 enum {
     DESCRIPTORS_PER_PE = 3,    /* its socket and the pipes of its output */
@@ -293,6 +294,7 @@ static bool daemon_start_prepare(struct sy_daemon *daemon, struct ready *ready,
     }
     if (bind->units && daemon->spec->binding != SY_BIND_SHARE)
         daemon_start_warn_of_sharing(daemon, bind);
+    daemon->short_before = sy_file_count("/proc/vmstat", "oom_kill ");
     rc = sy_reaper_start(&daemon->reaper, daemon->count);
     if (rc != 0)
         return daemon_start_trouble(daemon, 1, "cannot start a process: %s%s", strerror(-rc),

@@ -24,9 +24,14 @@ static void judge_end_signalled(struct sy_run *run, const struct sy_pe *pe)
 {
     int number = WTERMSIG(pe->wait_status);
 
-    sy_run_say(run, SY_SAY_ENDING, "PE %d on host %s (pid %d) was killed by signal %d (%s%s)%s",
+    sy_run_say(run, SY_SAY_ENDING, "PE %d on host %s (pid %d) was killed by signal %d (%s%s)%s%s",
                pe->number, pe->node->name, (int)pe->pid, number, strsignal(number),
-               WCOREDUMP(pe->wait_status) ? ", core dumped" : "", judge_rest(run));
+               WCOREDUMP(pe->wait_status) ? ", core dumped" : "",
+               pe->memory_short
+                   ? ", most likely for lack of memory: the kernel has ended processes "
+                     "there for it since the job began"
+                   : "",
+               judge_rest(run));
     if (!judge_goes_on(run, 128 + number))
         sy_ending_begin(run, 128 + number, SY_GRACE_FAILED);
 }

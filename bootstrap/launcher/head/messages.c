@@ -397,7 +397,8 @@ static void messages_started(struct sy_pe *pe, pid_t pid)
 static void messages_ended(struct sy_pe *pe, int wait_status)
 {
     pe->just_ended = true;
-    pe->wait_status = wait_status;
+    pe->wait_status = wait_status & 0xffff;
+    pe->memory_short = wait_status & SY_DAEMON_SHORT;
     pe->alive = false;
     pe->run->living--;
 }

@@ -42,13 +42,14 @@ struct sy_pe {
     bool started, alive;
     bool just_ended; /* with wait_status, and not judged yet */
     int wait_status;
-    bool greeted;     /* has said HELLO */
-    bool initialized; /* is between shmem_init and shmem_finalize */
-    bool finalized;   /* has been there, and is not any more */
-    bool aborted;     /* has asked to end the job: how it ends itself does not matter */
-    bool traced;      /* its stack trace has come */
-    int said;         /* messages about its start */
-    size_t room[2];   /* bytes of stdout and stderr that may come */
+    bool memory_short; /* SY_DAEMON_SHORT came with it */
+    bool greeted;      /* has said HELLO */
+    bool initialized;  /* is between shmem_init and shmem_finalize */
+    bool finalized;    /* has been there, and is not any more */
+    bool aborted;      /* has asked to end the job: how it ends itself does not matter */
+    bool traced;       /* its stack trace has come */
+    int said;          /* messages about its start */
+    size_t room[2];    /* bytes of stdout and stderr that may come */
     struct sy_forward out, err;
 };
 
