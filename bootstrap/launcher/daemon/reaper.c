@@ -20,6 +20,7 @@
 #include "util/file.h"
 
 enum {
+    MOST_FILES = 65536, /* of oshrun's, while it starts */
     ROUND_MS = 2,
     ROUNDS = 500 /* a killed process needs no longer, unless it is stuck in the kernel */
 };
@@ -38,7 +39,9 @@ static void daemon_reaper_detach(int pipe_end)
     for (int fd = 0; fd <= 2; fd++)
         dup2(null, fd);
     dup2(pipe_end, 3);
-    syscall(SYS_close_range, 4, ~0u, 0);
+    /* Above all its own copy of the pipe's other end. Kernels before 5.9 lack the call. */
+    for (int fd = syscall(SYS_close_range, 4, ~0u, 0) ? 4 : MOST_FILES; fd < MOST_FILES; fd++)
+        close(fd);
 }
 
 static void daemon_reaper_keep_watch(const struct sy_reaper *reaper, int pipe_end)
