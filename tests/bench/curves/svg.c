@@ -192,5 +192,6 @@ bool curve_draw(const char *file, const struct curve_peer *libraries, int count)
         if (panel[i].count)
             svg_panel(&panel[i]);
     fprintf(out, "</svg>\n");
-    return (!ferror(out)) & (fclose(out) == 0);
+    bool written = !ferror(out);
+    return fclose(out) == 0 && written;
 }
