@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Whether the word of `length` letters stands in a list divided by `divider`. NULL: an empty list.
- */
+/* Whether the word of `length` letters stands in a list, divided by `divider`. NULL is empty. */
 static inline bool sy_words_have(const char *list, char divider, const char *word, size_t length)
 {
     const char divide[] = {divider, '\0'};

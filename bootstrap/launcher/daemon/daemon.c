@@ -256,8 +256,7 @@ static bool daemon_collect(struct sy_daemon *daemon,
     return any;
 }
 
-/* SY_DAEMON_SHORT if a PE was killed and the kernel has killed some for lack of memory meanwhile.
- */
+/* SY_DAEMON_SHORT if a PE was killed, and the kernel has killed some for lack of memory. */
 static int daemon_shortage(const struct sy_daemon *daemon, int wait_status)
 {
     bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;

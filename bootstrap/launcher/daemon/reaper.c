@@ -25,8 +25,7 @@ enum {
     ROUNDS = 500 /* a killed process needs no longer, unless it is stuck in the kernel */
 };
 
-/* Detaches the reaper: it holds none of oshrun's descriptors and gets no signal of oshrun's group.
- */
+/* Detaches the reaper: it holds no descriptor of oshrun's and gets no signal of its group. */
 static void daemon_reaper_detach(int pipe_end)
 {
     sigset_t all;
