@@ -27,18 +27,16 @@ struct ends {
  * stdout is not to be lost unsaid. */
 static void child_open_standard(void)
 {
-    int null;
+    bool lost = fcntl(STDERR_FILENO, F_GETFD) < 0;
 
     if (fcntl(STDIN_FILENO, F_GETFD) < 0)
         open("/dev/null", O_RDONLY);
-    if (fcntl(STDERR_FILENO, F_GETFD) < 0) {
-        null = open("/dev/null", O_WRONLY);
-        if (null >= 0 && null != STDERR_FILENO) {
-            dup2(null, STDERR_FILENO);
-            close(null);
-        }
-    }
     sy_standard_keep();
+    int null = lost ? open("/dev/null", O_WRONLY) : -1;
+    if (null >= 0) {
+        dup2(null, STDERR_FILENO);
+        close(null);
+    }
 }
 
 /* Hides the socket of an outer job: this oshrun may be run by a PE, and its PEs must not hold that.
