@@ -77,6 +77,14 @@ static void device_unload(struct entry *e)
     *e = (struct entry){.settings = NULL};
 }
 
+int sy_device_answer(const struct sy_device *table, int rc, struct sy_error *err)
+{
+    rc = rc > 0 ? -rc : rc; /* errno without its sign */
+    if (rc && !*err->text)
+        sy_fail(err, -rc, "device %s: %s (the plugin gives no reason)", table->name, strerror(-rc));
+    return rc;
+}
+
 /* Opens an instance of a plugin that has been loaded. */
 static int device_start(struct entry *e, struct sy_error *err)
 {
@@ -90,11 +98,8 @@ static int device_start(struct entry *e, struct sy_error *err)
         rc = sy_options_add(sy_config_options(), table->name, table->options, e->settings, err);
     if (!rc)
         rc = table->open(sy_world_host(), e->settings, &e->instance.self, err);
-    rc = rc > 0 ? -rc : rc; /* errno without its sign */
-    if (rc && !*err->text)
-        sy_fail(err, -rc, "device %s: %s (the plugin gives no reason)", table->name, strerror(-rc));
     e->instance.table = table;
-    return rc;
+    return sy_device_answer(table, rc, err);
 }
 
 /* Whether the plugin is of the type and has been opened; what goes wrong with one that is, or that

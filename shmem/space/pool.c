@@ -1,7 +1,6 @@
 /* The pool of a space on this PE: see space.h. A device's plugin makes it and may be anybody's, so
  * what it answers is judged here, before anybody relies on it. */
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "core/memory/windows.h"
@@ -88,12 +87,9 @@ int sy_space_make_pool(struct sy_space *space, const shmemx_space_config_t *conf
     space->info = (struct sy_pool_info){.size = sizeof space->info};
     rc = space->device->table->pool_create(space->device->self, &wanted, &space->pool, &space->info,
                                            err);
-    rc = rc > 0 ? -rc : rc; /* errno without its sign */
+    rc = sy_device_answer(space->device->table, rc, err);
     space->has_pool = !rc;
     space->info.got[sizeof space->info.got - 1] = '\0';
-    if (rc && !*err->text)
-        sy_fail(err, -rc, "device %s: %s (the plugin gives no reason)", space->device->table->name,
-                strerror(-rc));
     return rc ? rc : pool_check_made(space, config->size, err);
 }
 
