@@ -116,7 +116,7 @@ static inline bool sy_ofi_is_unanswered(const struct ofi_peer *peer)
 {
     return peer->sent != peer->acked || peer->unproved || peer->proving || peer->head ||
            atomic_load_explicit(&peer->transfers, memory_order_relaxed) ||
-           atomic_load_explicit(&peer->wanted, memory_order_relaxed);
+           atomic_load_explicit(&peer->transfer_taken, memory_order_relaxed) != OFI_TAKEN;
 }
 
 /* Something will be sent to a peer: the peer is looked after until that is known to have arrived.

@@ -135,8 +135,8 @@ static int plugin_open_offer(struct ofi_state *ofi, struct sy_error *err)
  */
 #define SPARE_ADDRESSES (UINT64_C(64) << 20)
 
-/* Where libfabric cannot allocate while it connects, it wants the operation again, for ever. So
- * what may be the cause is said before. */
+/* Where libfabric cannot allocate while it connects, it wants the operation again, for ever (see
+ * progress/probe.c). So what may be the cause is said before. */
 static void plugin_check_addresses(const struct ofi_state *ofi)
 {
     FILE *file = fopen("/proc/self/statm", "re");
@@ -150,8 +150,8 @@ static void plugin_check_addresses(const struct ofi_state *ofi)
         if (limit.rlim_cur < used + SPARE_ADDRESSES)
             ofi->host->log(SY_LOG_WARN, ofi->name,
                            "of %llu MB of addresses (ulimit -v) %llu are in use; where libfabric "
-                           "gets no more for a connection, operations wait for it without end; "
-                           "raise the limit if the job hangs",
+                           "gets no more for a connection, the job ends after a while; raise the "
+                           "limit then",
                            (unsigned long long)limit.rlim_cur >> 20,
                            (unsigned long long)used >> 20);
     }

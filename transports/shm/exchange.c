@@ -185,6 +185,21 @@ struct shm_peer *sy_shm_peer_of(const struct shm_state *shm, int pe)
     return place.node == shm->node ? &shm->peer[place.local] : NULL;
 }
 
+/* What helps where a file of `length` bytes has no room. In such a file the heap is behind all
+ * else, which is the library's own and the program's variables. */
+static const char *shm_exchange_advice(const struct shm_state *shm, uint64_t length)
+{
+    uint64_t last = 0;
+
+    for (unsigned i = 0; i < shm->windows; i++) {
+        const struct sy_region *w = &shm->region[i].own;
+        if (w->fd == shm->file && w->length && w->fd_offset > last)
+            last = w->fd_offset;
+    }
+    return length > 2 * last ? "set SHMEM_SYMMETRIC_SIZE to less, or raise ulimit -v"
+                             : "most of that is the library's own; raise ulimit -v";
+}
+
 /* Reserves addresses for all files side by side: there is one mapping to give back, and smaller
  * files share page tables. */
 int sy_shm_reserve(struct shm_state *shm, uint64_t longest, struct sy_error *err)
@@ -201,9 +216,9 @@ int sy_shm_reserve(struct shm_state *shm, uint64_t longest, struct sy_error *err
     void *room = mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED)
         return shm->host->fail(err, ENOMEM,
-                               "no addresses for the memory of %d PEs of up to %llu bytes: %s; "
-                               "set SHMEM_SYMMETRIC_SIZE to less, or raise ulimit -v",
-                               shm->node_size, (unsigned long long)longest, strerror(errno));
+                               "no addresses for the memory of %d PEs of up to %llu bytes: %s; %s",
+                               shm->node_size, (unsigned long long)longest, strerror(errno),
+                               shm_exchange_advice(shm, longest));
     shm->files = room;
     shm->files_length = total;
     return 0;
@@ -230,10 +245,10 @@ static void *shm_exchange_map_file(const struct shm_state *shm, int fd, void *at
                         pe, (unsigned long long)length);
     else
         shm->host->fail(err, code,
-                        "mapping the %llu bytes of PE %d, of %d PEs: %s; set "
-                        "SHMEM_SYMMETRIC_SIZE to less, raise ulimit -v, or have more than %ld "
+                        "mapping the %llu bytes of PE %d, of %d PEs: %s; %s, or have more than %ld "
                         "mappings (vm.max_map_count), of which each PE takes one",
                         (unsigned long long)length, pe, shm->node_size, strerror(code),
+                        shm_exchange_advice(shm, length),
                         sy_file_number("/proc/sys/vm/max_map_count", 65530));
     return NULL;
 }

@@ -249,7 +249,7 @@ static int rma_start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
     rc = -EAGAIN;
     if (op || without) {
         rc = rma_issue(ctx, t, done, length, flags, op);
-        atomic_store_explicit(&peer->wanted, rc == -FI_EAGAIN, memory_order_relaxed);
+        sy_ofi_note_taken(&peer->transfer_taken, rc == -FI_EAGAIN);
     }
     if (!rc) {
         rma_taken(ctx, peer, op, length, flags);

@@ -153,6 +153,7 @@ static bool message_try_send(struct ofi_message *message)
 
     ssize_t rc = inject ? fi_inject(ep, header, header->length, peer->address)
                         : message_send_buffer(message);
+    sy_ofi_note_taken(&peer->message_taken, rc == -FI_EAGAIN);
     if (rc == -FI_EAGAIN) {
         sy_count(&ofi->counters.refused, 1);
         return false;
@@ -250,7 +251,7 @@ void sy_ofi_forget(struct ofi_peer *peer)
         link = &(*link)->next_waiting;
     if (*link)
         *link = peer->next_waiting;
-    peer->wanted = false;
+    peer->message_taken = peer->transfer_taken = OFI_TAKEN;
     peer->waiting = peer->known = peer->proved = false;
     peer->sent = peer->acked = peer->asked = peer->content = 0;
     peer->proving = peer->unproved = 0;

@@ -67,6 +67,22 @@ struct ofi_answers {
     struct sy_pending_reply table[SY_PENDING_MOST];
 };
 
+/* What the provider has done with what it was last given for a PE. Where it refuses, it may be
+ * connecting, or have no room. */
+enum ofi_taken {
+    OFI_TAKEN,
+    OFI_REFUSED,
+    OFI_REFUSED_SEEN /* it has taken nothing since probe.c has looked */
+};
+
+static inline void sy_ofi_note_taken(_Atomic unsigned char *taken, bool refused)
+{
+    if (!refused)
+        atomic_store_explicit(taken, OFI_TAKEN, memory_order_relaxed);
+    else if (atomic_load_explicit(taken, memory_order_relaxed) == OFI_TAKEN)
+        atomic_store_explicit(taken, OFI_REFUSED, memory_order_relaxed);
+}
+
 /* Another PE, "the peer", and what is under way between it and this PE. Numbers of messages wrap.
  */
 struct ofi_peer {
@@ -120,10 +136,10 @@ struct ofi_peer {
 
     /* any thread */
     _Atomic unsigned transfers; /* native transfers under way whose end the provider tells */
-    _Atomic bool wanted;        /* the provider has refused a transfer: it may be connecting */
+    _Atomic unsigned char message_taken, transfer_taken; /* enum ofi_taken */
 
     /* progress thread, see probe.c */
-    uint64_t owes_since, signs;
+    uint64_t owes_since, signs, message_refused_at, transfer_refused_at;
 };
 
 /* A message that could not be served when it came. */

@@ -10,6 +10,9 @@
  * An address that does not answer for SHMEM_PEER_TIMEOUT has lost its PEs, since libfabric does not
  * reconnect. A PE that has not run for a while itself does not judge.
  *
+ * Where libfabric cannot allocate for a connection, it wants the operation again, for ever. So a PE
+ * for which it has taken nothing for a while is lost too, if this process has no addresses left.
+ *
  * Whoever sends sets `watching` and asks for the first look. The rest is done by the progress
  * thread, once a second while anything is owed, so it costs transfers nothing. */
 #include <arpa/inet.h>
@@ -20,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <switchyard/bootstrap.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,6 +37,7 @@
 #define ATTEMPT_NS (2 * SECOND_NS)     /* then it is tried anew: the kernel asks ever more seldom */
 #define LATE_NS    (4 * SECOND_NS)     /* between two looks: this side has not run */
 #define SAID_PART  3                   /* a warning comes after this part of the patience */
+#define REFUSED_NS (20 * SECOND_NS)    /* without anything taken */
 #define BEFORE     1.5 /* seconds: a silence is noticed late, and the next look is late too */
 
 struct ofi_probe {
@@ -193,6 +198,31 @@ static void probe_judge(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t
     ofi->host->lost(probe->pe, ETIMEDOUT, why);
 }
 
+/* ---- addresses ---- */
+
+/* What libfabric was seen to want for a connection at once is 17 MB. */
+#define ROOM_BYTES ((size_t)32 << 20)
+
+static bool probe_has_addresses(void)
+{
+    void *room = mmap(NULL, ROOM_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                      0);
+
+    if (room != MAP_FAILED)
+        munmap(room, ROOM_BYTES);
+    return room != MAP_FAILED;
+}
+
+/* Libfabric has long taken nothing for a PE: because that PE has stopped, or for want of addresses.
+ */
+static void probe_judge_refusals(struct ofi_state *ofi, int pe)
+{
+    if (!probe_has_addresses())
+        ofi->host->lost(pe, ENOMEM,
+                        "libfabric has taken nothing for it for 20 s, as it gets no more addresses "
+                        "for a connection in this process; raise the limit (ulimit -v)");
+}
+
 /* ---- those that owe ---- */
 
 /* Has the host of a PE probed that has been silent since `since`. */
@@ -222,9 +252,20 @@ static uint64_t ofi_signs(const struct ofi_peer *peer)
            atomic_load_explicit(&peer->transfers, memory_order_relaxed);
 }
 
+/* Whether libfabric has long taken nothing of one kind for a PE; *since: when it was first seen. */
+static bool probe_is_refused(_Atomic unsigned char *taken, uint64_t *since, uint64_t now, bool late)
+{
+    unsigned char refused = OFI_REFUSED;
+
+    if (atomic_compare_exchange_strong(taken, &refused, OFI_REFUSED_SEEN) || late)
+        *since = now;
+    return refused == OFI_REFUSED_SEEN && now - *since >= REFUSED_NS;
+}
+
 /* Finds the PEs that owe something. Those without a sign of life for a while are asked, and their
- * hosts probed. Returns whether any PE owes something. Main endpoint locked. */
-static bool probe_find(struct ofi_state *ofi, uint64_t now, bool late)
+ * hosts probed. Returns whether any PE owes something; *refused: one for which libfabric has long
+ * taken nothing. Main endpoint locked. */
+static bool probe_find(struct ofi_state *ofi, uint64_t now, bool late, int *refused)
 {
     bool any = false;
 
@@ -244,6 +285,9 @@ static bool probe_find(struct ofi_state *ofi, uint64_t now, bool late)
                 sy_ofi_prove(peer); /* it has not been asked for anything yet */
             probe_want(peer, peer->owes_since);
         }
+        if (probe_is_refused(&peer->message_taken, &peer->message_refused_at, now, late) ||
+            probe_is_refused(&peer->transfer_taken, &peer->transfer_refused_at, now, late))
+            *refused = pe;
     }
     return any;
 }
@@ -283,13 +327,16 @@ void sy_ofi_probes_look(struct ofi_state *ofi)
     for (struct ofi_probe *probe = ofi->probes.first; probe; probe = probe->next)
         probe->pes = 0;
     sy_ofi_lock(&ofi->endpoint[0]);
-    bool any = probe_find(ofi, now, late);
+    int refused = -1;
+    bool any = probe_find(ofi, now, late, &refused);
     if (!any) {
         atomic_store_explicit(&ofi->probes.watching, false, memory_order_relaxed);
         ofi->probes.looked = 0;
     }
     sy_ofi_unlock(&ofi->endpoint[0]);
     probe_all(ofi, now, late);
+    if (refused >= 0)
+        probe_judge_refusals(ofi, refused);
     if (any)
         ofi->host->soon(LOOK_NS / 1000);
 }
