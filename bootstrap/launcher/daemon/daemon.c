@@ -237,6 +237,8 @@ static bool daemon_collect(struct sy_daemon *daemon,
     while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0) {
         struct sy_local_pe *local = daemon_local_with(daemon, pid);
 
+        if (sy_reaper_restart(&daemon->reaper, pid))
+            continue;
         if (!local) {
             orphans = true;
             if (stranger)

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,8 @@
 enum {
     MOST_FILES = 65536, /* of oshrun's, while it starts */
     ROUND_MS = 2,
-    ROUNDS = 500 /* a killed process needs no longer, unless it is stuck in the kernel */
+    ROUNDS = 500, /* a killed process needs no longer, unless it is stuck in the kernel */
+    RESTARTS = 8  /* of a reaper that is killed: where it cannot live, no more are started */
 };
 
 /* Detaches the reaper: it holds no descriptor of oshrun's and gets no signal of its group. */
@@ -59,25 +59,53 @@ static void daemon_reaper_keep_watch(const struct sy_reaper *reaper, int pipe_en
     _exit(0);
 }
 
+/* Signals are blocked meanwhile: oshrun's handlers must not run in the reaper. */
+static int daemon_reaper_fork(struct sy_reaper *reaper)
+{
+    sigset_t all, before;
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -errno;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t pid = fork();
+    int error = errno;
+    if (pid == 0)
+        daemon_reaper_keep_watch(reaper, ends[0]);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    close(ends[0]);
+    if (pid < 0) {
+        close(ends[1]);
+        return -error;
+    }
+    reaper->pid = pid;
+    reaper->pipe = ends[1];
+    return 0;
+}
+
 int sy_reaper_start(struct sy_reaper *reaper, int npes)
 {
     size_t bytes = (size_t)npes * sizeof *reaper->groups;
     void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int ends[2];
 
-    if (shared == MAP_FAILED || pipe2(ends, O_CLOEXEC) != 0)
+    if (shared == MAP_FAILED)
         return -errno;
     reaper->groups = shared;
     reaper->npes = npes;
-    reaper->pid = fork();
-    if (reaper->pid < 0)
-        return -errno;
-    if (reaper->pid == 0)
-        daemon_reaper_keep_watch(reaper, ends[0]);
-    close(ends[0]);
-    reaper->pipe = ends[1];
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    return 0;
+    return daemon_reaper_fork(reaper);
+}
+
+bool sy_reaper_restart(struct sy_reaper *reaper, pid_t pid)
+{
+    if (reaper->pid <= 0 || pid != reaper->pid)
+        return false;
+    close(reaper->pipe);
+    reaper->pid = 0;
+    if (reaper->restarts++ < RESTARTS)
+        daemon_reaper_fork(reaper);
+    return true;
 }
 
 void sy_reaper_add(struct sy_reaper *reaper, int pe, pid_t pid)

@@ -4,6 +4,7 @@
 #ifndef SY_LAUNCHER_REAPER_H
 #define SY_LAUNCHER_REAPER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct sy_reaper {
@@ -11,10 +12,15 @@ struct sy_reaper {
     int pipe;               /* the reaper acts when this end is closed */
     volatile pid_t *groups; /* shared with it: a PE's process group, or 0 */
     int npes;
+    int restarts;
 };
 
 /* Starts the reaper and makes oshrun the parent of orphans. Returns 0 or -errno. */
 int sy_reaper_start(struct sy_reaper *reaper, int npes);
+
+/* Whether the child `pid`, which has ended, is the reaper, because somebody has killed it. Another
+ * one takes its place, if a process can be started. */
+bool sy_reaper_restart(struct sy_reaper *reaper, pid_t pid);
 
 /* PE `pe` has started as process `pid`, which leads its own group. */
 void sy_reaper_add(struct sy_reaper *reaper, int pe, pid_t pid);
