@@ -53,6 +53,7 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/head/messages.c \
 	bootstrap/launcher/daemon/trace.c bootstrap/launcher/daemon/trace.h \
 	bootstrap/launcher/head/waiting.c \
+	shmem/util/net/host_pattern.c shmem/util/net/host_pattern.h \
 	shmem/util/alike.c shmem/util/alike.h shmem/util/error.c shmem/util/parse.c \
 	shmem/util/deadlock.c shmem/util/deadlock.h
 bin_oshrun_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
@@ -82,6 +83,7 @@ bin_oshcheck_SOURCES = \
 	bootstrap/launcher/spawn.h \
 	bootstrap/launcher/stdio/plain.c bootstrap/launcher/stdio/plain.h \
 	shmem/util/error.c shmem/util/parse.c \
+	shmem/util/net/host_pattern.c shmem/util/net/host_pattern.h \
 	shmem/util/net/interfaces.c shmem/util/net/interfaces.h \
 	shmem/util/net/io.c shmem/util/net/io.h
 bin_oshcheck_CPPFLAGS = $(AM_CPPFLAGS) -DSY_PLUGIN_DIR='"$(pkglibdir)"'
@@ -123,7 +125,8 @@ pmix_sources = bootstrap/pmix/pmix.c bootstrap/pmix/library.c bootstrap/pmix/lib
 slurm_sources = \
 	bootstrap/slurm/slurm.c \
 	bootstrap/slurm/handout.c bootstrap/slurm/handout.h \
-	bootstrap/slurm/nodes.c bootstrap/slurm/nodes.h
+	bootstrap/slurm/nodes.c bootstrap/slurm/nodes.h \
+	shmem/util/net/host_pattern.c
 env_sources = bootstrap/env/env.c
 mpi_library_sources = bootstrap/mpi/library.c bootstrap/mpi/library.h bootstrap/mpi/world.h
 

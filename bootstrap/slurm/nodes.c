@@ -4,85 +4,38 @@
 #include <string.h>
 
 #include "bootstrap/slurm/nodes.h"
+#include "util/net/host_pattern.h"
 
-/* The end of the list's first element: a comma that is not inside brackets. */
-static size_t slurm_nodes_element_length(const char *list)
+enum { MOST = 1 << 20 /* hosts of one element */ };
+
+/* The host that is looked for. */
+struct wanted {
+    long before; /* hosts that come before it */
+    char *host;
+    size_t room;
+};
+
+static int slurm_nodes_take(void *arg, const char *name)
 {
-    size_t i = 0;
+    struct wanted *wanted = arg;
 
-    for (bool inside = false; list[i] && (inside || list[i] != ','); i++) {
-        if (list[i] == '[')
-            inside = true;
-        else if (list[i] == ']')
-            inside = false;
-    }
-    return i;
-}
-
-/* One piece of what is in brackets, "01-03" or "7": writes number *index of it, or takes off its
- * length. */
-static bool slurm_nodes_in_range(const char *piece, size_t length, long *index, char *number,
-                                 size_t room)
-{
-    char text[64], *end;
-
-    if (!length || length >= sizeof text)
-        return false;
-    memcpy(text, piece, length);
-    text[length] = '\0';
-    long first = strtol(text, &end, 10), last = first;
-    int digits = (int)(end - text);
-    if (*end == '-')
-        last = strtol(end + 1, &end, 10);
-    if (!digits || *end || first < 0 || last < first || last - first > 1 << 20)
-        return false;
-    if (*index <= last - first) {
-        snprintf(number, room, "%0*ld", digits, first + *index);
-        *index = -1;
-        return true;
-    }
-    *index -= last - first + 1;
-    return true;
-}
-
-/* "a[01-03,7]b": as slurm_nodes_in_range. Several brackets in one name are not expanded. */
-static bool slurm_nodes_in_element(const char *element, size_t length, long *index, char *host,
-                                   size_t room)
-{
-    const char *open = memchr(element, '[', length);
-    const char *close = open ? memchr(open, ']', length - (size_t)(open - element)) : NULL;
-    char number[32];
-
-    if (!open) {
-        if ((*index)-- == 0)
-            snprintf(host, room, "%.*s", (int)length, element);
-        return length > 0;
-    }
-    if (!close)
-        return false;
-    for (const char *piece = open + 1; piece < close && *index >= 0;) {
-        size_t bytes = strcspn(piece, ",]");
-        if (!slurm_nodes_in_range(piece, bytes, index, number, sizeof number))
-            return false;
-        if (*index < 0)
-            snprintf(host, room, "%.*s%s%.*s", (int)(open - element), element, number,
-                     (int)(element + length - close - 1), close + 1);
-        piece += bytes + 1;
-    }
-    return true;
+    if (wanted->before--)
+        return 0;
+    snprintf(wanted->host, wanted->room, "%s", name);
+    return 1;
 }
 
 bool sy_slurm_host(const char *list, long index, char *host, size_t room)
 {
-    while (*list && index >= 0) {
-        size_t length = slurm_nodes_element_length(list);
-        if (!slurm_nodes_in_element(list, length, &index, host, room))
-            return false;
-        if (index < 0)
-            return true;
+    struct wanted wanted = {.before = index, .host = host, .room = room};
+    int rc = 0;
+
+    while (*list && !rc && index >= 0) {
+        size_t length = sy_host_pattern_length(list);
+        rc = sy_host_pattern_expand(list, length, MOST, slurm_nodes_take, &wanted, NULL);
         list += length + (list[length] == ',');
     }
-    return false;
+    return rc > 0;
 }
 
 long sy_slurm_node_of(const char *tasks, long task)

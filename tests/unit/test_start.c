@@ -83,6 +83,8 @@ START_TEST(hosts)
     expect_host("n[01-03,7]x,m", 4, "m");
     expect_host("n[01-03,7]x,m", 5, NULL);
     expect_host("n[8-11]", 3, "n11");
+    expect_host("r[1-2]n[1-2],m", 2, "r2n1");
+    expect_host("r[1-2]n[1-2],m", 4, "m");
     expect_host("", 0, NULL);
     expect_host("n[", 0, NULL);
     expect_host("n[3-1]", 0, NULL);

@@ -5,15 +5,12 @@
 
 #include "bootstrap/launcher/memory.h"
 #include "util/bits.h"
+#include "util/net/host_pattern.h"
 #include "util/net/names.h"
 #include "util/parse.h"
 #include "util/text_file.h"
 
-enum {
-    BRACKETS = 8, /* of one name */
-    DIGITS = 9,   /* of a number in a range */
-    FIRST_PLACES = 64
-};
+enum { FIRST_PLACES = 64 };
 
 bool sy_hostlist_is_here(const char *name)
 {
@@ -115,151 +112,29 @@ void sy_hostlist_remove(struct sy_hostlist *list, int index)
 
 /* ---- texts ---- */
 
-/* The length of one element of a list: up to a comma or blank that is not in brackets. */
-static size_t hostlist_element_length(const char *text)
-{
-    size_t length = 0;
-    bool inside = false;
-
-    for (; text[length] && (inside || !strchr(", \t\n", text[length])); length++) {
-        if (text[length] == '[')
-            inside = true;
-        else if (text[length] == ']')
-            inside = false;
-    }
-    return length;
-}
-
-/* "01-08" or "7": the numbers and with how many digits they are written. */
-static bool hostlist_read_range(const char *range, long *from, long *to, int *digits)
-{
-    size_t length = strcspn(range, "-");
-    char from_text[DIGITS + 1];
-
-    if (length > DIGITS || strlen(range) > 2 * DIGITS + 1)
-        return false;
-    memcpy(from_text, range, length);
-    from_text[length] = '\0';
-    *digits = (int)length;
-    return sy_parse_int(from_text, 0, 999999999, from) == 0 &&
-           sy_parse_int(range[length] ? range + length + 1 : from_text, 0, 999999999, to) == 0 &&
-           *to >= *from;
-}
-
-/* What a name stands for: text between brackets, and what the brackets hold. */
-struct pattern {
-    char *copy;                /* of the text, cut into what follows */
-    char *piece[BRACKETS + 1]; /* before the first bracket, between two, after the last */
-    char *ranges[BRACKETS];
-    int brackets;
+/* What all names of a pattern get. */
+struct sharing {
+    struct sy_hostlist *list;
+    int slots, most;
+    char *fault;
 };
 
-/* Cuts a text at its brackets. A bracket around a port or an IPv6 address does not occur here. */
-static char *hostlist_cut_pattern(struct pattern *pattern, const char *text)
+static int hostlist_put_one(void *arg, const char *name)
 {
-    char *at = pattern->copy = sy_memory_string(text), *close;
+    struct sharing *sharing = arg;
 
-    pattern->brackets = 0;
-    for (pattern->piece[0] = at; (at = strchr(at, '[')); at = close + 1) {
-        if (pattern->brackets == BRACKETS)
-            return sy_memory_text("'%s' has more than %d ranges", text, BRACKETS);
-        close = strchr(at, ']');
-        if (!close || close == at + 1)
-            return sy_memory_text("'%s' has a [ without a range and a ]", text);
-        *at = *close = '\0';
-        pattern->ranges[pattern->brackets++] = at + 1;
-        pattern->piece[pattern->brackets] = close + 1;
-    }
-    for (int i = 0; i <= pattern->brackets; i++) {
-        if (strchr(pattern->piece[i], ']'))
-            return sy_memory_text("'%s' has a ] without a [", text);
-    }
-    return NULL;
-}
-
-/* Checks all ranges of a bracket, and counts what they stand for; at most a number above
- * SY_HOSTS_MAX. */
-static char *hostlist_count_ranges(const char *ranges, const char *text, long *count)
-{
-    char *copy = sy_memory_string(ranges), *save = NULL, *fault = NULL;
-
-    *count = 0;
-    for (char *range = strtok_r(copy, ",", &save); range && !fault;
-         range = strtok_r(NULL, ",", &save)) {
-        long from, to;
-        int digits;
-
-        if (!hostlist_read_range(range, &from, &to, &digits))
-            fault = sy_memory_text(
-                "the range '%s' in '%s' is not two numbers of up to %d digits with the "
-                "smaller first",
-                range, text, DIGITS);
-        else if (*count <= SY_HOSTS_MAX)
-            *count += to - from + 1;
-    }
-    free(copy);
-    return fault;
-}
-
-/* Counts the hosts that a pattern stands for, before it is expanded: there may be more than a job
- * can have. */
-static char *hostlist_count_pattern(const struct pattern *pattern, const char *text)
-{
-    long product = 1;
-
-    for (int i = 0; i < pattern->brackets; i++) {
-        long count;
-        char *fault = hostlist_count_ranges(pattern->ranges[i], text, &count);
-
-        if (fault)
-            return fault;
-        /* Both are below 2^31, so that the product is right. */
-        product *= count;
-        if (product > SY_HOSTS_MAX)
-            return sy_memory_text("'%s' stands for more than %d hosts; oshrun takes no more", text,
-                                  SY_HOSTS_MAX);
-    }
-    return NULL;
-}
-
-/* Adds all names that begin with `head` and go on as the pattern does from this bracket on. */
-static char *hostlist_expand_pattern(struct sy_hostlist *list, const struct pattern *pattern,
-                                     int bracket, const char *head, int slots, int most)
-{
-    char name[2 * SY_HOST_NAME_MAX], *copy, *save = NULL, *fault = NULL;
-    size_t length = strlen(head);
-
-    if (length > SY_HOST_NAME_MAX || bracket == pattern->brackets)
-        return sy_hostlist_put(list, head, slots, most);
-    copy = sy_memory_string(pattern->ranges[bracket]);
-    memcpy(name, head, length);
-    for (char *range = strtok_r(copy, ",", &save); range && !fault;
-         range = strtok_r(NULL, ",", &save)) {
-        long from, to;
-        int digits;
-
-        hostlist_read_range(range, &from, &to, &digits);
-        for (long i = from; i <= to && !fault; i++) {
-            snprintf(name + length, sizeof name - length, "%0*ld%s", digits, i,
-                     pattern->piece[bracket + 1]);
-            fault = hostlist_expand_pattern(list, pattern, bracket + 1, name, slots, most);
-        }
-    }
-    free(copy);
-    return fault;
+    sharing->fault = sy_hostlist_put(sharing->list, name, sharing->slots, sharing->most);
+    return sharing->fault != NULL;
 }
 
 static char *hostlist_expand(struct sy_hostlist *list, const char *text, int slots, int most)
 {
-    struct pattern pattern;
-    char *fault = hostlist_cut_pattern(&pattern, text);
+    struct sharing sharing = {.list = list, .slots = slots, .most = most};
+    struct sy_error err = {""};
+    int rc = sy_host_pattern_expand(text, strlen(text), SY_HOSTS_MAX, hostlist_put_one, &sharing,
+                                    &err);
 
-    if (!fault)
-        fault = hostlist_count_pattern(&pattern, text);
-    if (!fault)
-        fault = hostlist_expand_pattern(list, &pattern, 0, pattern.piece[0], slots, most);
-    free(pattern.copy);
-    return fault;
+    return rc < 0 ? sy_memory_string(err.text) : sharing.fault;
 }
 
 /* "host", "host:4", "user@host:4". The second colon of an address of IPv6 tells it
@@ -289,7 +164,7 @@ static char *hostlist_add_elements(struct sy_hostlist *list, const char *text, i
     char *fault = NULL;
 
     while (*text && !fault) {
-        size_t length = hostlist_element_length(text);
+        size_t length = sy_host_pattern_length(text);
         char *element = sy_memory_check(strndup(text, length));
 
         if (length)
