@@ -311,12 +311,12 @@ TESTS += $(oshinfo_scripts)
 dist_check_SCRIPTS += tests/sanitize/sanitize.test
 TESTS += tests/sanitize/sanitize.test
 
-# The TCP transport's connecting: greetings, addresses, and both together between processes.
+# The TCP transport's connecting: the handshake, addresses, and both together between processes.
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_tcp_pace tests/unit/test_flush tests/unit/test_engine tests/unit/test_race
 TESTS += tests/unit/test_tcp_pace tests/unit/test_flush tests/unit/test_engine tests/unit/test_race
 if HAVE_NETTLE
-tcp_unit_tests = tests/unit/test_tcp_greeting tests/unit/test_tcp_queue tests/unit/test_interfaces tests/unit/test_tcp_connect \
+tcp_unit_tests = tests/unit/test_tcp_handshake tests/unit/test_tcp_queue tests/unit/test_interfaces tests/unit/test_tcp_connect \
 	tests/unit/test_tcp_outage
 check_PROGRAMS += $(tcp_unit_tests)
 TESTS += $(tcp_unit_tests)
@@ -341,10 +341,10 @@ tests_unit_test_tcp_queue_SOURCES = tests/unit/test_tcp_queue.c tests/unit/suite
 	transports/tcp/stream/queue.c transports/tcp/ring.c
 tests_unit_test_tcp_queue_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_queue_LDADD = $(CHECK_LIBS)
-tests_unit_test_tcp_greeting_SOURCES = tests/unit/test_tcp_greeting.c tests/unit/suite.h \
+tests_unit_test_tcp_handshake_SOURCES = tests/unit/test_tcp_handshake.c tests/unit/suite.h \
 	transports/tcp/conn/handshake.c shmem/util/auth.c
-tests_unit_test_tcp_greeting_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_tcp_greeting_LDADD = $(NETTLE_LIBS) $(CHECK_LIBS)
+tests_unit_test_tcp_handshake_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_tcp_handshake_LDADD = $(NETTLE_LIBS) $(CHECK_LIBS)
 tests_unit_test_interfaces_SOURCES = tests/unit/test_interfaces.c tests/unit/suite.h \
 	shmem/util/net/interfaces.c shmem/util/net/machine.c shmem/util/error.c transports/tcp/conn/candidates.c
 tests_unit_test_interfaces_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)

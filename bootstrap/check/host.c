@@ -124,7 +124,7 @@ static void host_read_fault(struct host *host)
 }
 
 /* The shells before the agent may have said something. */
-static bool host_read_greeting(struct host *host, double deadline)
+static bool host_read_banner(struct host *host, double deadline)
 {
     char line[512];
 
@@ -133,8 +133,8 @@ static bool host_read_greeting(struct host *host, double deadline)
             host_read_fault(host);
             return false;
         }
-    } while (strncmp(line, PROBE_GREETING, strlen(PROBE_GREETING)) != 0);
-    if (atoi(line + strlen(PROBE_GREETING)) == SY_LAUNCH_VERSION)
+    } while (strncmp(line, PROBE_BANNER, strlen(PROBE_BANNER)) != 0);
+    if (atoi(line + strlen(PROBE_BANNER)) == SY_LAUNCH_VERSION)
         return true;
     snprintf(host->fault, sizeof host->fault, "has an oshcheck of another release");
     return false;
@@ -170,7 +170,7 @@ void sy_host_reach(struct host *host, const struct sy_flags *flags, bool slurm)
         host->ends.pid = 0;
         snprintf(host->fault, sizeof host->fault, "'%s' cannot be run: %s", command[0],
                  strerror(-rc));
-    } else if (host_read_greeting(host, begin + flags->spawn_timeout)) {
+    } else if (host_read_banner(host, begin + flags->spawn_timeout)) {
         host->seconds = sy_clock() - begin;
         host->facts = sy_host_ask(host, "facts");
         if (host->facts)

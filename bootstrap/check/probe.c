@@ -164,7 +164,7 @@ int sy_probe_run(void)
     ssize_t length;
 
     signal(SIGPIPE, SIG_IGN);
-    printf("\n" PROBE_GREETING "%d\n", SY_LAUNCH_VERSION);
+    printf("\n" PROBE_BANNER "%d\n", SY_LAUNCH_VERSION);
     while (fflush(stdout) == 0 && (length = getline(&line, &room, stdin)) > 0) {
         line[length - (line[length - 1] == '\n')] = '\0';
         char *answer = probe_answer(line);

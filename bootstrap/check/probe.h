@@ -12,7 +12,7 @@
 #define CHECK_PROBE_H
 
 /* The agent's first words, on a line of their own, and SY_LAUNCH_VERSION. */
-#define PROBE_GREETING "oshcheck-agent "
+#define PROBE_BANNER "oshcheck-agent "
 
 #define PROBE_ANSWER_MAX (1 << 20)
 

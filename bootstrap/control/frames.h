@@ -70,8 +70,8 @@ enum sy_frame_reader {
 /* How far the conversation of head and agent has got, or of two PEs of the control tree; one of
  * oshrun with a PE is always in the last state. */
 enum sy_frame_state {
-    /* The agent has greeted and was not told to start anything; the other PE has proved that it
-     * belongs to the job, and has no place. */
+    /* The agent has sent its banner and was not told to start anything; the other PE has proved
+     * that it belongs to the job, and has no place. */
     SY_FRAME_NEW = 1,
     /* The agent was told, and has not said that all PEs are started; not all PEs have come. */
     SY_FRAME_STARTING = 2,

@@ -22,7 +22,7 @@
 
 enum { NOTE = 256 /* bytes of a note */ };
 
-static const double GREETING = 60; /* seconds for oshrun's answer: it may be stopped for a while */
+static const double WELCOME = 60; /* seconds for oshrun's answer: it may be stopped for a while */
 static const double MARGIN = 5;  /* oshrun's own limit comes first, since it can name the missing */
 static const double PARTING = 2; /* for what is sent when nobody will look at the result */
 
@@ -182,7 +182,7 @@ static void oshrun_keep_to_myself(int fd)
 
 static int oshrun_join(struct client *client, struct sy_job *job, struct sy_error *err)
 {
-    double deadline = sy_clock() + GREETING;
+    double deadline = sy_clock() + WELCOME;
     struct sy_launch_welcome welcome;
     int rc = oshrun_send_frame(client, SY_CONTROL_HELLO, SY_LAUNCH_VERSION, NULL, 0, NULL, 0,
                                &deadline);

@@ -1,14 +1,24 @@
 /* What comes to a port that is open to a network: somebody who does not belong to the job.
  *
  *   stranger HOST PORT MANNER [COUNT [FILE]]
+ *
  * makes COUNT connections, behaves on each in the given manner, and waits for the other side to
- * hang up: close    hangs up at once            silent   says nothing http     asks for a page tls
- * begins as a browser does random   sends 4 KiB of noise        flood    sends 4 MiB of zeros drip
- * sends FILE slowly           half     sends the first half of FILE, then nothing replay   sends
- * FILE, what somebody else once sent, in steps of a greeting forge    the same, with a bit changed
- * in each greeting's last part datagrams sends no connections, but COUNT datagrams of noise, some
- * of a form like the job's own. hold, spread: see there. Prints how long the slowest connection
- * lasted; fails where one is still open after 30 s. */
+ * hang up. MANNER is
+ *
+ *   close      hangs up at once
+ *   silent     says nothing
+ *   http       asks for a page
+ *   tls        begins as a browser does
+ *   random     sends 4 KiB of noise
+ *   flood      sends 4 MiB of zeros
+ *   drip       sends FILE slowly
+ *   half       sends the first half of FILE, then nothing
+ *   replay     sends FILE, what somebody else once sent, a message of the handshake at a time
+ *   forge      the same, with a bit changed in each message's last part
+ *   datagrams  sends no connections, but COUNT datagrams of noise, some of a form like the job's
+ *   hold, spread  see there
+ *
+ * Prints how long the slowest connection lasted; fails where one is still open after 30 s. */
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -85,11 +95,11 @@ static void replay(int fd, bool forged)
     const size_t step = sizeof(struct tcp_handshake);
 
     for (size_t at = 0; at + step <= recorded; at += step) {
-        char greeting[sizeof(struct tcp_handshake)];
-        memcpy(greeting, recording + at, step);
+        char message[sizeof(struct tcp_handshake)];
+        memcpy(message, recording + at, step);
         if (forged)
-            greeting[step - 1 - at / step] ^= 4;
-        if (!say(fd, greeting, step) || gone(fd, 200))
+            message[step - 1 - at / step] ^= 4;
+        if (!say(fd, message, step) || gone(fd, 200))
             return;
     }
 }

@@ -1,6 +1,6 @@
 /* libFuzzer target: what oshrun reads from its own PEs. A whole job of three runs in oshrun's own
  * code, except that the PEs are no processes: each has written the input to its socket, and ends.
- * The first byte: bit 0, it greets first; bits 1 and 2, its status. */
+ * The first byte: bit 0, it says HELLO first; bits 1 and 2, its status. */
 #define _GNU_SOURCE 1
 #include "tests/fuzz/clock.h"
 #include "tests/fuzz/processes.h"

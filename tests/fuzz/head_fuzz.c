@@ -1,7 +1,7 @@
-/* libFuzzer target: what oshrun reads from a host's agent, the greeting included. A whole job runs
+/* libFuzzer target: what oshrun reads from a host's agent, the banner included. A whole job runs
  * in oshrun's own code, except the command that would start the agent: the agent's output is the
  * input of this target, and ends with it, so every job must come to an end. The first byte: bit 0,
- * a valid greeting comes first; bit 1, the PEs have been started; bit 2, there are two hosts. */
+ * a valid banner comes first; bit 1, the PEs have been started; bit 2, there are two hosts. */
 #define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 #include "bootstrap/launcher/head/run.h"
 #include "tests/fuzz/clock.h"
 
-enum { GREETED = 1, STARTED = 2, TWO = 4, PES = 4 };
+enum { BANNER = 1, STARTED = 2, TWO = 4, PES = 4 };
 
 static const uint8_t *input;
 static size_t input_length;
@@ -44,7 +44,7 @@ int sy_call_start(char *const *command, const struct rlimit *nofile, struct sy_c
 {
     static int hosts;
     int said[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    char greeting[80];
+    char banner[80];
     int first = manner & TWO && hosts++ % 2 ? PES / 2 : 0;
     int count = manner & TWO ? PES / 2 : PES;
 
@@ -53,10 +53,10 @@ int sy_call_start(char *const *command, const struct rlimit *nofile, struct sy_c
     if (null < 0 || pipe2(said, O_NONBLOCK | O_CLOEXEC) != 0)
         abort();
     fcntl(said[1], F_SETPIPE_SZ, 1 << 18);
-    snprintf(greeting, sizeof greeting, "\n%s%d %d h\n", SY_AGENT_GREETING, SY_LAUNCH_VERSION,
+    snprintf(banner, sizeof banner, "\n%s%d %d h\n", SY_AGENT_BANNER, SY_LAUNCH_VERSION,
              sy_agent_byte_order());
-    if (manner & GREETED)
-        put(said[1], greeting, strlen(greeting));
+    if (manner & BANNER)
+        put(said[1], banner, strlen(banner));
     for (int pe = first; pe < first + count && (manner & STARTED); pe++)
         put_frame(said[1], SY_DAEMON_STARTED, pe, 1000 + pe);
     if (manner & STARTED)

@@ -7,7 +7,7 @@ EXTRA_DIST += \
 	tests/fuzz/daemon_fuzz.c \
 	tests/fuzz/frames_fuzz.c \
 	tests/fuzz/frames_seeds.c \
-	tests/fuzz/greeting_fuzz.c \
+	tests/fuzz/handshake_fuzz.c \
 	tests/fuzz/head_fuzz.c \
 	tests/fuzz/input.h \
 	tests/fuzz/launcher_seeds.c \

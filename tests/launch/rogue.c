@@ -1,4 +1,4 @@
-/* Stands in for "oshrun --agent" on an untrusted host: sends the greeting, and then does what its
+/* Stands in for "oshrun --agent" on an untrusted host: sends the banner, and then does what its
  * argument says. What follows the name on the command line (host, command) is ignored. */
 #define _GNU_SOURCE 1
 #include <errno.h>
@@ -269,16 +269,16 @@ int main(int argc, char **argv)
                 {"trouble", do_trouble}, {"fault", do_fault},     {"errors", do_errors},
                 {"storm", do_storm}};
     const char *name = argc > 1 ? argv[1] : "";
-    char greeting[100];
+    char banner[100];
 
     signal(SIGPIPE, SIG_IGN);
     if (strcmp(name, "talk") == 0) {
         for (;;)
-            put("no greeting ", 12);
+            put("no banner ", 12);
     }
-    snprintf(greeting, sizeof greeting, "\n%s%d %d rogue\n", SY_AGENT_GREETING,
+    snprintf(banner, sizeof banner, "\n%s%d %d rogue\n", SY_AGENT_BANNER,
              strcmp(name, "old") == 0 ? SY_LAUNCH_VERSION - 1 : SY_LAUNCH_VERSION, 1);
-    put(greeting, strlen(greeting));
+    put(banner, strlen(banner));
     if (argc > 2)
         dice = (unsigned)atoi(argv[2]);
     for (size_t i = 0; i < sizeof ACTS / sizeof *ACTS; i++) {

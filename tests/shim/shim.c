@@ -3,7 +3,10 @@
  * Other descriptors are left alone.
  *
  * SY_SHIM says how badly, "short=30,eintr=5" and so on, in percent of the calls unless said
- * otherwise: short    at most 16 bytes are transferred, mostly 1 eintr    the call is interrupted
+ * otherwise:
+ *
+ *   short    at most 16 bytes are transferred, mostly 1
+ *   eintr    the call is interrupted
  *   eagain   nothing can be transferred now; on sockets that do not block
  *   reset    in a million transfers so many reset the connection, as if the other side or something
  *            in between had: what is on the way in either direction is lost
@@ -19,6 +22,7 @@
  *   key      the first 32 random bytes that the process draws from the kernel are known ones
  *   cpus     processors that the process thinks it may use, many or few; default: as it is
  *   seed     of the pseudo-random numbers, to which the process adds its PE; default: 1
+ *
  * At the end of the process a line with the counts is appended to the file SY_SHIM_REPORT. In the
  * directory SY_SHIM_RECORD each connection that the process opens leaves a file with the first
  * bytes it sent. */

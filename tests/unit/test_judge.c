@@ -177,7 +177,7 @@ static void begin(void)
                                 .pid = 100 + i,
                                 .started = true,
                                 .alive = true,
-                                .greeted = true,
+                                .said_hello = true,
                                 .initialized = true};
 }
 
@@ -203,7 +203,7 @@ static void exits(int pe, int status)
 /* The PE has said that it leaves the library, and ends with status 0. */
 static void leaves(int pe)
 {
-    pes[pe].initialized = pes[pe].greeted = false;
+    pes[pe].initialized = pes[pe].said_hello = false;
     exits(pe, 0);
     sy_judge(&run);
 }
@@ -325,7 +325,7 @@ END_TEST
 START_TEST(a_program_without_the_library_ends_well)
 {
     for (int i = 0; i < PES; i++) {
-        pes[i].greeted = pes[i].initialized = false;
+        pes[i].said_hello = pes[i].initialized = false;
         exits(i, 0);
         sy_judge(&run);
     }
@@ -340,7 +340,7 @@ START_TEST(who_is_waited_for_may_not_leave)
 {
     char fault[SY_GATHER_FAULT];
 
-    pes[1].greeted = pes[1].initialized = pes[2].initialized = false;
+    pes[1].said_hello = pes[1].initialized = pes[2].initialized = false;
     ck_assert(!sy_gather_add(&run.gather, 2, "start", "x", 1, fault));
     exits(2, 0); /* it has brought what it had to */
     sy_judge(&run);
@@ -531,7 +531,7 @@ START_TEST(who_does_not_answer_is_named)
 {
     pes[1].initialized = false;
     pes[1].finalized = true;
-    pes[2].initialized = pes[2].greeted = false;
+    pes[2].initialized = pes[2].said_hello = false;
     says(0, "in shmem_barrier_all", 2);
     clock_pass(1.1);
     SAID("PE 1: after shmem_finalize\n");

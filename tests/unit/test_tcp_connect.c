@@ -542,7 +542,7 @@ static bool say(int fd, const void *bytes, size_t length, struct tcp_handshake *
     return recv(fd, answer, sizeof *answer, MSG_WAITALL) == sizeof *answer;
 }
 
-/* What is no greeting at all, or in part. The port ends each connection. */
+/* What is no message of the handshake at all, or in part. The port ends each connection. */
 static void say_nonsense(void)
 {
     static const char *const said[] = {"GET / HTTP/1.0\r\n\r\n", "\x16\x03\x01\x02", "SWYDTCX",
@@ -563,7 +563,7 @@ static void say_nonsense(void)
     }
 }
 
-/* Greetings made with another key, and greetings overheard. Returns a HELLO. */
+/* Messages made with another key, and messages overheard. Returns a HELLO. */
 static struct tcp_handshake say_forged(void)
 {
     static const unsigned char other[32] = "another job's key";
@@ -573,7 +573,7 @@ static struct tcp_handshake say_forged(void)
     int fd = stranger();
 
     require(!sy_tcp_say_hello(&t, &self, 0, 0, 0, sy_tcp_now()));
-    require(!say(fd, &t.greeting[0], sizeof hello, &answer));
+    require(!say(fd, &t.message[0], sizeof hello, &answer));
     close(fd);
     self.key = key;
     require(!sy_tcp_say_hello(&t, &self, 0, 0, 0, sy_tcp_now()));
@@ -591,13 +591,13 @@ static struct tcp_handshake say_forged(void)
             require(!sy_tcp_say_hello(&t, &self, 0, 0, 0, hello.serial - 1));
         }
         fd = stranger();
-        require(!say(fd, i < 10 ? &hello : &t.greeting[0], sizeof hello, &answer));
+        require(!say(fd, i < 10 ? &hello : &t.message[0], sizeof hello, &answer));
         close(fd);
     }
     /* One that never got there is, once, but what followed it elsewhere is worth nothing. */
     require(!sy_tcp_say_hello(&t, &self, 0, 0, 0, hello.serial + 1));
     fd = stranger();
-    require(say(fd, &t.greeting[0], sizeof hello, &answer) && answer.kind == TCP_WELCOME);
+    require(say(fd, &t.message[0], sizeof hello, &answer) && answer.kind == TCP_WELCOME);
     require(!say(fd, &confirm, sizeof confirm, &answer));
     close(fd);
     return hello;
@@ -616,7 +616,7 @@ static void say_wrong_numbers(void)
         struct tcp_self self = {key, wrong[i].pe, 2, NULL};
         int fd = stranger();
         require(!sy_tcp_say_hello(&t, &self, 0, wrong[i].stream, 0, 1));
-        require(say(fd, &t.greeting[0], sizeof answer, &answer));
+        require(say(fd, &t.message[0], sizeof answer, &answer));
         require(answer.kind == TCP_REFUSE && answer.reason == TCP_REFUSE_TARGET);
         close(fd);
     }

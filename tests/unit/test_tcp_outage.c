@@ -41,7 +41,7 @@ uint64_t sy_tcp_now(void)
     return now;
 }
 
-bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number)
+bool sy_tcp_attempt_is_silent(struct tcp_net *net, int pe, unsigned number)
 {
     (void)net, (void)pe, (void)number;
     return false;
@@ -166,8 +166,8 @@ START_TEST(a_new_outage_begins_anew)
 }
 END_TEST
 
-/* An attempt has ended without an answer, as where a cable is pulled or a queue is full, or has been
- * refused. */
+/* An attempt has ended without an answer, as where a cable is pulled or a queue is full, or has
+ * been refused. */
 static int looks_until_lost_after(const char *ip, unsigned seen)
 {
     ck_assert_int_eq(sy_ip_parse(ip, &peer->outage.ip), 0);

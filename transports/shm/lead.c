@@ -1,10 +1,10 @@
 /* The leader of the exchange: gathers the records and descriptors of all PEs of the node, then
  * sends all to all.
  *
- * One thread, and nobody is waited for: connections whose greeting has not come yet (guests) wait
- * among themselves, PEs that are slow to receive have what the kernel holds for them. Strangers may
- * connect too. Those of other users are refused at once. Of this user's there are at most as many
- * guests as PEs, and some; then the oldest has to go, and if that was a PE it comes again. */
+ * One thread, and nobody is waited for: connections whose HELLO has not come yet are pending, PEs
+ * that are slow to receive have what the kernel holds for them. Strangers may connect too. Those of
+ * other users are refused at once. Of this user's there are at most as many pending connections as
+ * PEs, and some; then the oldest has to go, and if that was a PE it comes again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -35,8 +35,8 @@ struct lead {
     struct shm_state *shm;
     struct member *member; /* node_size of them */
     int expected, have;    /* PEs that take part, and that have come */
-    struct pollfd *wait;   /* [0] is the listener's, then the guests', oldest first */
-    int guests, most;
+    struct pollfd *wait;   /* [0] is the listener's, then the pending ones', oldest first */
+    int pending, most;
     double end, seconds; /* the whole exchange */
     double news;         /* when a PE has come last */
     double patience;     /* without news, unless strangers are in the way of PEs */
@@ -75,12 +75,12 @@ static int lead_missing(const struct lead *l, double seconds, struct sy_error *e
 
 /* ---- those who come ---- */
 
-static void lead_drop_guest(struct lead *l, int i, bool close_it)
+static void lead_drop_pending(struct lead *l, int i, bool close_it)
 {
     if (close_it)
         close(l->wait[i].fd);
-    memmove(&l->wait[i], &l->wait[i + 1], (size_t)(l->guests - i) * sizeof *l->wait);
-    l->guests--;
+    memmove(&l->wait[i], &l->wait[i + 1], (size_t)(l->pending - i) * sizeof *l->wait);
+    l->pending--;
 }
 
 /* accept4, or where a filter does not know it, accept. */
@@ -100,7 +100,7 @@ static int lead_accept_one(int listener)
     return socket;
 }
 
-/* Takes in a PE whose greeting is right. */
+/* Takes in a PE whose HELLO is right. */
 static int lead_admit(struct lead *l, int socket, const struct shm_hello *hello, const int *fds,
                       int count, struct sy_error *err)
 {
@@ -120,8 +120,8 @@ static int lead_admit(struct lead *l, int socket, const struct shm_hello *hello,
     return 0;
 }
 
-/* Takes the greeting of guest i. One that is none is a stranger's. */
-static int lead_greet(struct lead *l, int i, struct sy_error *err)
+/* Takes the HELLO of pending connection i. One that sends none is a stranger's. */
+static int lead_take_hello(struct lead *l, int i, struct sy_error *err)
 {
     struct shm_hello hello;
     int fds[BATCH * FDS_EACH], count, socket = l->wait[i].fd;
@@ -139,7 +139,7 @@ static int lead_greet(struct lead *l, int i, struct sy_error *err)
     bool good = peer && peer->expected && l->member[peer - l->shm->peer].socket < 0 && !cut &&
                 count <= FDS_EACH && peer->pe != l->shm->host->pe;
 
-    lead_drop_guest(l, i, !good);
+    lead_drop_pending(l, i, !good);
     if (good)
         return lead_admit(l, socket, &hello, fds, count, err);
     l->strangers++;
@@ -155,8 +155,8 @@ static int lead_accept(struct lead *l, struct sy_error *err)
 
     for (int i = 0; i < STRANGERS && !rc; i++) {
         int socket = lead_accept_one(l->shm->listener);
-        if (socket < 0 && (errno == EMFILE || errno == ENFILE) && l->guests) {
-            lead_drop_guest(l, 1, true);
+        if (socket < 0 && (errno == EMFILE || errno == ENFILE) && l->pending) {
+            lead_drop_pending(l, 1, true);
             continue;
         }
         if (socket < 0)
@@ -171,12 +171,12 @@ static int lead_accept(struct lead *l, struct sy_error *err)
                 return lead_failed_call(l, "getsockopt(SO_PEERCRED)", same, err);
             continue;
         }
-        if (l->guests == l->most) {
-            lead_drop_guest(l, 1, true);
+        if (l->pending == l->most) {
+            lead_drop_pending(l, 1, true);
             l->strangers++;
         }
-        l->wait[++l->guests] = (struct pollfd){.fd = socket, .events = POLLIN};
-        rc = lead_greet(l, l->guests, err);
+        l->wait[++l->pending] = (struct pollfd){.fd = socket, .events = POLLIN};
+        rc = lead_take_hello(l, l->pending, err);
     }
     return rc;
 }
@@ -192,13 +192,13 @@ static int lead_gather(struct lead *l, struct sy_error *err)
             return lead_missing(l, now >= l->end ? l->seconds : l->patience, err);
         limit = limit < l->end ? limit : l->end;
         double left = limit - now < 1000 ? limit - now : 1000;
-        if (poll(l->wait, (nfds_t)l->guests + 1, (int)(left * 1000) + 1) < 0) {
+        if (poll(l->wait, (nfds_t)l->pending + 1, (int)(left * 1000) + 1) < 0) {
             rc = errno == EINTR ? 0 : lead_failed_call(l, "poll", errno, err);
             continue;
         }
-        for (int i = l->guests; i > 0 && !rc; i--)
+        for (int i = l->pending; i > 0 && !rc; i--)
             if (l->wait[i].revents)
-                rc = lead_greet(l, i, err);
+                rc = lead_take_hello(l, i, err);
         if (!rc && l->wait[0].revents)
             rc = lead_accept(l, err);
     }
@@ -324,7 +324,7 @@ static int lead_finish(struct lead *l, int rc, struct sy_error *err)
         if (m->socket >= 0)
             close(m->socket);
     }
-    for (int i = 1; i <= l->guests; i++)
+    for (int i = 1; i <= l->pending; i++)
         close(l->wait[i].fd);
     return rc;
 }

@@ -12,7 +12,7 @@ struct tcp_counters {
     _Atomic uint64_t busy;                  /* refused, by either side */
     _Atomic uint64_t replays;               /* of a HELLO */
     _Atomic uint64_t evicted;               /* strangers that made room */
-    _Atomic uint64_t slowest;               /* microseconds from connecting to the last greeting */
+    _Atomic uint64_t slowest; /* microseconds from connecting to the end of a handshake */
     _Atomic uint64_t broken;
     _Atomic uint64_t hints_heard;
     /* written by any thread, with sy_count_shared */

@@ -82,11 +82,11 @@ static const struct sy_counter_row counters[] = {
     ROW("connections_busy", "connections", SUM, busy,
         "Those refused since the peer was connecting too, by either side"),
     ROW("connections_broken", "connections", SUM, broken, "Those that ended before the job did"),
-    ROW("connect_longest", "us", MOST, slowest, "From connecting to the last greeting"),
+    ROW("connect_longest", "us", MOST, slowest, "From connecting to the end of the handshake"),
     ROW("replays", "connections", SUM, replays,
         "Connections that said what a PE of the job had said before"),
     ROW("strangers_evicted", "connections", SUM, evicted,
-        "Connections without a greeting that made room for others"),
+        "Connections without a HELLO that made room for others"),
     {.name = NULL},
 };
 #undef ROW

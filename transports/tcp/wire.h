@@ -1,7 +1,7 @@
 /* What TCP connections between PEs carry; docs/tcp-wire.md is the same in prose. Everything is in
- * the byte order of the machines, which the greeting compares.
+ * the byte order of the machines, which the handshake compares.
  *
- * A connection begins with four greetings (conn/handshake.h). Then come frames. A frame's bytes are
+ * A connection begins with four messages (conn/handshake.h). Then come frames. A frame's bytes are
  * whole records of one of two channels: REQUESTS (engine/record.h; an AWAIT's target is a stream:
  * apply nothing behind it before that stream's requests have been applied up to there), or REPLIES
  * to the requests that the other side sent. Each channel is an endless stream of bytes that
@@ -16,7 +16,7 @@
 
 #define TCP_WIRE_VERSION 4
 
-/* ---- greetings ---- */
+/* ---- the handshake ---- */
 
 #define TCP_MAGIC "SWYDTCP" /* with its NUL, 8 bytes */
 
@@ -41,7 +41,7 @@ struct tcp_handshake {
     char magic[8];
     uint16_t version;
     uint8_t kind, order;
-    uint32_t from, to; /* PEs: who sends this greeting, who is meant */
+    uint32_t from, to; /* PEs: who sends this message, who is meant */
     uint32_t stream;   /* 0: requests in order; 1 and up: parts of large transfers */
     uint32_t reason;   /* REFUSE: enum tcp_refusal; HELLO: how often this was refused as busy */
     uint32_t udp_port; /* CONFIRM, RESUME: UDP port beside this connection; 0: none */
@@ -51,7 +51,7 @@ struct tcp_handshake {
         uint64_t serial;   /* HELLO: higher than in any before it from this PE */
     };
     uint64_t replies; /* CONFIRM, RESUME: the same of its replies */
-    /* HMAC-SHA256 under the job's key, over the greetings before it and this one without it */
+    /* HMAC-SHA256 under the job's key, over the messages before it and this one without it */
     uint8_t mac[32];
 };
 

@@ -30,8 +30,8 @@ struct banner {
 
 static const struct banner banner = {"SWYTREE", TREE_VERSION, PACKAGE_VERSION};
 
-/* What each side says first. */
-struct greeting {
+/* What each side sends first. */
+struct hello {
     struct banner banner;
     unsigned char nonce[NONCE], proof[MAC];
 };
@@ -81,13 +81,13 @@ static bool banner_is_ours(const struct banner *from)
 
 int sy_tree_handshake_open(struct tree *tree, int fd, unsigned char nonce[TREE_NONCE])
 {
-    struct greeting opening = {.banner = banner};
+    struct hello opening = {.banner = banner};
     int rc = sy_auth_random(nonce, NONCE);
 
     if (rc)
         return rc;
     memcpy(opening.nonce, nonce, NONCE);
-    sy_tree_derive(tree->key, "tree opening", &opening, offsetof(struct greeting, proof),
+    sy_tree_derive(tree->key, "tree opening", &opening, offsetof(struct hello, proof),
                    opening.proof);
     /* A new connection takes that much. */
     ssize_t sent = send(fd, &opening, sizeof opening, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -105,9 +105,9 @@ static int handshake_differs(struct tree *tree, const struct banner *from, struc
         handshake_banner_release(from, release), tree->pe, tree->host_name, PACKAGE_VERSION);
 }
 
-/* Receives the other end's greeting. One that cannot speak with this PE sends its banner and no
+/* Receives the other end's answer. One that cannot speak with this PE sends its banner and no
  * more. */
-static int handshake_hear(struct tree *tree, int fd, struct greeting *answer, double deadline,
+static int handshake_hear(struct tree *tree, int fd, struct hello *answer, double deadline,
                           struct sy_error *err)
 {
     bool ours = false;
@@ -134,7 +134,7 @@ int sy_tree_handshake_finish(struct tree *tree, int fd, const unsigned char nonc
                              double deadline, struct sy_error *err)
 {
     unsigned char nonces[2 * NONCE], proof[MAC];
-    struct greeting answer;
+    struct hello answer;
     int rc = handshake_hear(tree, fd, &answer, deadline, err);
 
     if (rc)
@@ -181,12 +181,12 @@ static int handshake_refuse(struct tree_link *link, const struct banner *from)
     return 0;
 }
 
-static int handshake_answer(struct tree_link *link, const struct greeting *opening)
+static int handshake_answer(struct tree_link *link, const struct hello *opening)
 {
     struct tree *tree = link->tree;
     const struct sy_auth_part parts[] = {{"tree opening", sizeof "tree opening"},
-                                         {opening, offsetof(struct greeting, proof)}};
-    struct greeting answer = {.banner = banner};
+                                         {opening, offsetof(struct hello, proof)}};
+    struct hello answer = {.banner = banner};
 
     if (!sy_auth_valid(tree->key, parts, SY_COUNT(parts), opening->proof) ||
         handshake_seen(link, opening->nonce) || sy_auth_random(answer.nonce, NONCE) != 0)
@@ -219,7 +219,7 @@ static int handshake_look(struct tree_link *link)
 
 size_t sy_tree_handshake_wants(const struct tree_link *link)
 {
-    return link->state == TREE_LINK_HELLO ? sizeof(struct greeting) : MAC;
+    return link->state == TREE_LINK_HELLO ? sizeof(struct hello) : MAC;
 }
 
 int sy_tree_handshake_server(struct tree_link *link)
@@ -233,7 +233,7 @@ int sy_tree_handshake_server(struct tree_link *link)
     }
     if (link->state == TREE_LINK_HELLO) {
         int rc = handshake_look(link);
-        at = rc || link->refused ? NULL : sy_frames_take_raw(&link->in, sizeof(struct greeting));
+        at = rc || link->refused ? NULL : sy_frames_take_raw(&link->in, sizeof(struct hello));
         return at ? handshake_answer(link, at) : rc;
     }
     at = sy_frames_take_raw(&link->in, MAC);

@@ -198,7 +198,7 @@ static void agent_open_conversation(void)
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, ABOVE);
     int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, ABOVE);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    char greeting[400], host[256] = "?";
+    char banner[400], host[256] = "?";
     int n;
 
     dup2(null, STDIN_FILENO);
@@ -207,9 +207,9 @@ static void agent_open_conversation(void)
         close(null);
     if (gethostname(host, sizeof host - 1) != 0)
         host[0] = '?';
-    n = snprintf(greeting, sizeof greeting, "\n%s%d %d %s\n", SY_AGENT_GREETING, SY_LAUNCH_VERSION,
+    n = snprintf(banner, sizeof banner, "\n%s%d %d %s\n", SY_AGENT_BANNER, SY_LAUNCH_VERSION,
                  sy_agent_byte_order(), host);
-    if (in < 0 || out < 0 || write(out, greeting, (size_t)n) != n)
+    if (in < 0 || out < 0 || write(out, banner, (size_t)n) != n)
         _exit(1);
     agent.link.fault = agent_fault;
     agent.link.frame = agent_frame;

@@ -7,7 +7,7 @@
 
 /* The agent's first words, on a line of their own; the shells before it may have said something.
  * Then a version, the order of bytes and the host's name. Frames follow. */
-#define SY_AGENT_GREETING "oshrun-agent "
+#define SY_AGENT_BANNER "oshrun-agent "
 
 /* The order of bytes of this machine: 1 little, 0 big. */
 int sy_agent_byte_order(void);

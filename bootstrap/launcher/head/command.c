@@ -1,6 +1,6 @@
 /* The command that starts an agent: see command.h. It runs this very file on the other host, if the
  * file exists there under the same name, else the program of that name in that host's PATH; the
- * greeting shows whether the two fit. The words contain no secret, because anybody on that host can
+ * banner shows whether the two fit. The words contain no secret, because anybody on that host can
  * read them. */
 #include "bootstrap/launcher/head/command.h"
 

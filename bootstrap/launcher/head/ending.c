@@ -77,7 +77,7 @@ static void ending_ask(struct sy_run *run)
 
         if (pe->aborted)
             continue;
-        if (pe->greeted)
+        if (pe->said_hello)
             sy_run_send(pe, SY_CONTROL_EXIT, run->status, NULL, 0);
         else if (pe->alive)
             sy_run_send(pe, SY_DAEMON_SIGNAL, SIGTERM, NULL, 0);

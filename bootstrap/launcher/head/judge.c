@@ -55,7 +55,7 @@ static void judge_end_early(struct sy_run *run, const struct sy_pe *pe)
         snprintf(when, sizeof when, "before shmem_finalize");
     else if (sy_gather_waits(&run->gather) && !run->gather.have[pe->number])
         snprintf(when, sizeof when, "%swhile others wait for it in '%s'",
-                 pe->greeted ? "" : "without shmem_init, ", run->gather.phase);
+                 pe->said_hello ? "" : "without shmem_init, ", run->gather.phase);
     else
         return;
     sy_run_say(run, SY_SAY_ENDING, "PE %d on host %s (pid %d) exited with status 0 %s%s",

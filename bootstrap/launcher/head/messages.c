@@ -1,4 +1,4 @@
-/* Messages from daemons, and from PEs through them: greetings, gathers, states, output, requests to
+/* Messages from daemons, and from PEs through them: HELLO, gathers, states, output, requests to
  * end the job. Whatever comes is checked against what has come before (messages_misplaced): an
  * agent, or a program in a PE's place, may send anything. */
 #include "bootstrap/launcher/head/run.h"
@@ -45,12 +45,11 @@ static void messages_hello(struct sy_pe *pe, int version)
     }
     if (pe->initialized || run->gather.have[pe->number]) {
         messages_end_wrong(
-            pe,
-            "a second greeting, though its first program has not left by shmem_finalize, as when "
-            "a child process that it has forked calls shmem_init too");
+            pe, "a second HELLO, though its first program has not left by shmem_finalize, as when "
+                "a child process that it has forked calls shmem_init too");
         return;
     }
-    pe->greeted = true;
+    pe->said_hello = true;
     pe->finalized = false;
     memcpy(welcome.id, run->id, sizeof welcome.id);
     memcpy(welcome.key, run->key, sizeof welcome.key);
@@ -124,7 +123,7 @@ static void messages_check_left(struct sy_run *run)
             run, SY_SAY_ENDING,
             "PE %d on host %s (pid %d) has exited with status 0%s, and others wait for it in "
             "'%s'%s",
-            i, pe->node->name, (int)pe->pid, pe->greeted ? "" : " without shmem_init",
+            i, pe->node->name, (int)pe->pid, pe->said_hello ? "" : " without shmem_init",
             run->gather.phase, sy_ending_rest(run, false));
         sy_ending_begin(run, 1, SY_GRACE_FAILED);
         return;
@@ -163,9 +162,9 @@ static void messages_gather(struct sy_pe *pe, const struct sy_frame *header, con
     char fault[SY_GATHER_FAULT];
     int rc;
 
-    if (!pe->greeted || phase == header->length || run->gather.have[pe->number]) {
+    if (!pe->said_hello || phase == header->length || run->gather.have[pe->number]) {
         messages_end_wrong(pe,
-                           !pe->greeted ? "a gather before its greeting"
+                           !pe->said_hello ? "a gather before its HELLO"
                            : phase == header->length
                                ? "a gather without a name"
                                : "a second gather before the answer to the first, as when a child "

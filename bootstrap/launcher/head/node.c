@@ -16,10 +16,10 @@
 #include "util/clock.h"
 
 enum {
-    CALLS_AT_ONCE = 32, /* commands that have not greeted yet; a server of ssh takes no more */
-    GREETING_AT_ONCE = 65536, /* bytes that are read before others get their turn */
-    GREETING_MAX = 1 << 20,   /* bytes that start-up files of shells may say */
-    ERRORS_MAX = 1 << 20,     /* bytes of a command's stderr that are shown */
+    CALLS_AT_ONCE = 32,          /* commands without an answer yet; a server of ssh takes no more */
+    BANNER_AT_ONCE = 65536,      /* bytes that are read before others get their turn */
+    BEFORE_BANNER_MAX = 1 << 20, /* bytes that start-up files of shells may say */
+    ERRORS_MAX = 1 << 20,        /* bytes of a command's stderr that are shown */
     NOTHING = -1
 };
 
@@ -28,18 +28,18 @@ static const double LAST = 2; /* seconds for a command whose agent is done */
  * and in all. It waits for one second itself (daemon.c), and forwards what the pipes hold. */
 static const double FINISH_QUIET = 10, FINISH_ALL = 120;
 
-static bool is_greeted(const struct sy_node *node)
+static bool node_has_agent(const struct sy_node *node)
 {
     return node->state == SY_NODE_STARTING || node->state == SY_NODE_UP;
 }
 
 /* ---- the end of a node ---- */
 
-static void node_stop_greeting(struct sy_node *node)
+static void node_stop_banner(struct sy_node *node)
 {
     if (node->answer < 0)
         return;
-    ev_io_stop(node->run->loop, &node->greeting);
+    ev_io_stop(node->run->loop, &node->banner);
     close(node->answer);
     close(node->question);
     node->answer = node->question = NOTHING;
@@ -57,7 +57,7 @@ static void node_give_up(struct sy_node *node, const char *why)
     struct sy_run *run = node->run;
 
     node->state = SY_NODE_LOST;
-    node_stop_greeting(node);
+    node_stop_banner(node);
     sy_link_close(&node->link);
     kill_command(node, SIGTERM);
     ev_timer_again(run->loop, &run->last_commands);
@@ -139,7 +139,7 @@ static void node_daemon_tells(struct sy_daemon *daemon, const struct sy_frame *h
 
 void sy_node_send(struct sy_node *node, const struct sy_frame *header, const void *body)
 {
-    if (!is_greeted(node))
+    if (!node_has_agent(node))
         return;
     if (node->local)
         sy_daemon_take(&node->daemon, header, body);
@@ -163,17 +163,17 @@ void sy_nodes_send(struct sy_run *run, unsigned type, int arg)
         sy_node_send(&run->node[i], &header, NULL);
 }
 
-/* ---- commands and greetings ---- */
+/* ---- commands and banners ---- */
 
 static void node_call_more(struct sy_run *run);
 
-static void node_greeted(struct sy_node *node)
+static void node_banner_complete(struct sy_node *node)
 {
     struct sy_frame header = {.type = SY_DAEMON_START, .pe = SY_ALL};
     size_t length;
     char *bytes = sy_spec_pack(&node->spec, &length);
 
-    ev_io_stop(node->run->loop, &node->greeting);
+    ev_io_stop(node->run->loop, &node->banner);
     if (length > SY_DAEMON_SPEC_MAX) {
         free(bytes);
         node_lose(node,
@@ -197,7 +197,7 @@ static void node_greeted(struct sy_node *node)
     node_call_more(node->run);
 }
 
-/* Takes a line that comes before the frames: the greeting, or what a shell's start-up files say. */
+/* Takes a line that comes before the frames: the banner, or what a shell's start-up files say. */
 static void node_line_complete(struct sy_node *node)
 {
     struct sy_run *run = node->run;
@@ -206,13 +206,13 @@ static void node_line_complete(struct sy_node *node)
 
     text[node->line_length] = '\0';
     node->line_length = 0;
-    if (strncmp(text, SY_AGENT_GREETING, strlen(SY_AGENT_GREETING)) != 0) {
+    if (strncmp(text, SY_AGENT_BANNER, strlen(SY_AGENT_BANNER)) != 0) {
         if (*text)
             sy_run_say(run, SY_SAY_MORE, "host %s says: %s", node->name, text);
         return;
     }
-    if (sscanf(text + strlen(SY_AGENT_GREETING), "%d %d %255s", &version, &order, host) != 3) {
-        node_lose(node, "has an oshrun whose greeting is not understood; install the same release");
+    if (sscanf(text + strlen(SY_AGENT_BANNER), "%d %d %255s", &version, &order, host) != 3) {
+        node_lose(node, "has an oshrun whose banner is not understood; install the same release");
         return;
     }
     if (version != SY_LAUNCH_VERSION) {
@@ -229,11 +229,11 @@ static void node_line_complete(struct sy_node *node)
     }
     sy_run_say(run, SY_SAY_MORE, "host %s answers, as %s, after %.2f s", node->name, host,
                ev_now(run->loop) - run->waiting.started);
-    node_greeted(node);
+    node_banner_complete(node);
 }
 
-/* Reads the greeting byte by byte, because what follows it belongs to the link. */
-static void node_greeting_readable(struct ev_loop *loop, ev_io *io, int events)
+/* Reads the banner byte by byte, because what follows it belongs to the link. */
+static void node_banner_readable(struct ev_loop *loop, ev_io *io, int events)
 {
     struct sy_node *node = io->data;
     char byte;
@@ -245,9 +245,9 @@ static void node_greeting_readable(struct ev_loop *loop, ev_io *io, int events)
             continue;
         if (n < 0)
             return;
-        if (++node->said > GREETING_MAX) {
+        if (++node->said > BEFORE_BANNER_MAX) {
             node_lose(node,
-                      "writes much, but not the greeting of oshrun's agent; do start-up files of "
+                      "writes much, but not the banner of oshrun's agent; do start-up files of "
                       "its shell write to the standard output?");
             return;
         }
@@ -255,7 +255,7 @@ static void node_greeting_readable(struct ev_loop *loop, ev_io *io, int events)
             node_line_complete(node);
         else if (node->line_length < sizeof node->line - 1)
             node->line[node->line_length++] = byte;
-        if (i >= GREETING_AT_ONCE)
+        if (i >= BANNER_AT_ONCE)
             return;
     }
     /* The command's exit status reports its end. */
@@ -337,9 +337,9 @@ static void node_call(struct sy_node *node)
     node->question = ends.in;
     node->answer = ends.out;
     node_watch_errors(node, ends.err);
-    ev_io_init(&node->greeting, node_greeting_readable, node->answer, EV_READ);
-    node->greeting.data = node;
-    ev_io_start(run->loop, &node->greeting);
+    ev_io_init(&node->banner, node_banner_readable, node->answer, EV_READ);
+    node->banner.data = node;
+    ev_io_start(run->loop, &node->banner);
 }
 
 static void node_call_more(struct sy_run *run)
@@ -365,11 +365,11 @@ static void node_command_ended(struct sy_node *node, int wait_status)
     sy_pe_output_drain(&node->errors);
     /* The command's last output explains more than its status. */
     if (node->state == SY_NODE_CALLED)
-        node_greeting_readable(node->run->loop, &node->greeting, EV_READ);
+        node_banner_readable(node->run->loop, &node->banner, EV_READ);
     if (node->state == SY_NODE_CALLED)
         node_lose(node, "cannot be reached: '%s' ended with %s %d before oshrun's agent was there",
                   node->command[0], signalled ? "signal" : "status", number);
-    else if (is_greeted(node))
+    else if (node_has_agent(node))
         sy_link_drain(&node->link);
     node->run->hosts.quiet(node->run);
 }
@@ -456,7 +456,7 @@ static void node_heartbeat(struct ev_loop *loop, ev_timer *timer, int events)
     (void)events;
     sy_nodes_send(run, SY_DAEMON_PING, 0);
     for (int i = 0; i < run->nodes; i++) {
-        if (!run->node[i].local && is_greeted(&run->node[i]))
+        if (!run->node[i].local && node_has_agent(&run->node[i]))
             node_listen_to(&run->node[i], now);
     }
 }
@@ -615,7 +615,7 @@ void sy_nodes_close(struct sy_run *run)
         if (node->local)
             sy_daemon_close(&node->daemon);
         sy_link_close(&node->link);
-        node_stop_greeting(node);
+        node_stop_banner(node);
         sy_pe_output_close(&node->errors);
         sy_forward_close(&node->error_lines);
         kill_command(node, SIGKILL);

@@ -17,7 +17,7 @@ struct sy_run;
 enum sy_node_state {
     SY_NODE_WAITS,    /* not begun: only some commands run at a time */
     SY_NODE_CALLED,   /* its command runs */
-    SY_NODE_STARTING, /* the agent has greeted and was told what to start */
+    SY_NODE_STARTING, /* the agent has sent its banner and was told what to start */
     SY_NODE_UP,       /* its PEs have been started, as far as that is possible */
     SY_NODE_FINISHED, /* nothing is left there */
     SY_NODE_LOST
@@ -35,19 +35,19 @@ struct sy_node {
     /* Otherwise: */
     char **command;
     pid_t pid;    /* of the command; 0: gone */
-    int answer;   /* its stdout, until the agent has greeted */
+    int answer;   /* its stdout, until the banner has come */
     int question; /* its stdin */
-    ev_io greeting;
+    ev_io banner;
     char line[512]; /* what came since the last newline */
     size_t line_length;
-    size_t said; /* bytes before the greeting */
+    size_t said; /* bytes before the banner */
     struct sy_link link;
     struct sy_pe_output errors; /* its stderr */
     struct sy_forward error_lines;
     size_t error_bytes;
     struct sy_silence silence;
     size_t heard;      /* of the link's bytes, at the last look */
-    double progressed; /* when it last told of a PE that has started, or greeted */
+    double progressed; /* when it last told of a PE that has started, or said HELLO */
     size_t output;     /* bytes that its PEs have written */
     struct {           /* since all PEs are gone, save the time in which output waits here */
         size_t output; /* as above, at the last look */
@@ -86,7 +86,7 @@ void sy_nodes_send(struct sy_run *run, unsigned type, int arg);
 /* To be called upon SIGCHLD. */
 void sy_nodes_reap(struct sy_run *run);
 
-/* An end has begun: gives up nodes that have not greeted. */
+/* An end has begun: gives up nodes whose agent has not answered. */
 void sy_nodes_end(struct sy_run *run);
 
 /* Before oshrun stops itself, and after it has been continued. */

@@ -43,7 +43,7 @@ struct sy_pe {
     bool just_ended; /* with wait_status, and not judged yet */
     int wait_status;
     bool memory_short; /* SY_DAEMON_SHORT came with it */
-    bool greeted;      /* has said HELLO */
+    bool said_hello;   /* has said HELLO */
     bool initialized;  /* is between shmem_init and shmem_finalize */
     bool finalized;    /* has been there, and is not any more */
     bool aborted;      /* has asked to end the job: how it ends itself does not matter */

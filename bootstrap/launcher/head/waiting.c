@@ -78,10 +78,10 @@ static const char *waiting_how_it_ended(const struct sy_pe *pe)
 /* What a PE that is alive does, as far as it is known without an answer. */
 static const char *waiting_where(const struct sy_pe *pe)
 {
-    return pe->initialized ? SY_REPORT_SILENT
-           : pe->finalized ? "after shmem_finalize"
-           : pe->greeted   ? "in shmem_init"
-                           : "no shmem_init so far";
+    return pe->initialized  ? SY_REPORT_SILENT
+           : pe->finalized  ? "after shmem_finalize"
+           : pe->said_hello ? "in shmem_init"
+                            : "no shmem_init so far";
 }
 
 static void waiting_print(struct sy_run *run)
@@ -115,7 +115,8 @@ static void waiting_ask(struct sy_report *report)
         struct sy_pe *of = &run->pes[pe];
 
         /* Where a transport is being opened or closed, a thread answers. */
-        report->asked[pe] = of->alive && (of->initialized || (of->greeted && !report->confirming));
+        report->asked[pe] = of->alive &&
+                            (of->initialized || (of->said_hello && !report->confirming));
         if (report->asked[pe] && !report->note[pe])
             sy_run_send(of, SY_CONTROL_ASK, 0, NULL, 0);
     }

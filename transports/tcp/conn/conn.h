@@ -67,10 +67,10 @@ struct tcp_conn_user {
 };
 
 /* What became of the candidates of an attempt: enum sy_way of util/net/way.h, and */
-#define TCP_SEEN_UNGREETED 8u /* a connection, and nobody greeted */
+#define TCP_SEEN_SILENT 8u /* a connection, and no handshake on it */
 
-#define TCP_SILENCE       7.5 /* seconds until the kernel ends a connection that is not answered */
-#define TCP_GREETING_TIME (5 * TCP_SECOND) /* for the handshake of a connection */
+#define TCP_SILENCE        7.5 /* seconds until the kernel ends a connection that is not answered */
+#define TCP_HANDSHAKE_TIME (5 * TCP_SECOND) /* for the handshake of a connection */
 
 /* Chooses the interfaces and listens: 0 and *net, or -errno with the reason in words. */
 int sy_tcp_net_open(const struct tcp_conn_user *user, struct tcp_net **net, struct sy_error *err);
@@ -97,9 +97,9 @@ bool sy_tcp_address_neighbours(const void *one, size_t one_size, const void *oth
 void sy_tcp_connect_start(struct tcp_net *net, struct tcp_stream *stream, int pe, unsigned number,
                           const void *address, size_t size, bool first);
 
-/* Whether an attempt has a connection on which the peer has not greeted for a while: its machine is
- * there, and it may be stopped. */
-bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number);
+/* Whether an attempt has a connection on which the peer has not begun the handshake for a while:
+ * its machine is there, and it may be stopped. */
+bool sy_tcp_attempt_is_silent(struct tcp_net *net, int pe, unsigned number);
 
 /* Ends connecting a stream, without telling it. */
 void sy_tcp_connect_cancel(struct tcp_net *net, struct tcp_stream *stream, int pe, unsigned number);

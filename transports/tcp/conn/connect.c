@@ -1,6 +1,6 @@
 /* See conn.h. An attempt tries the candidates of a peer one after the other: each has a head
- * start over the next, and the first one that is greeted by the peer is the connection. One to
- * which TCP has connected is alive, however long its greeting takes: the next has to wait for much
+ * start over the next, and the first one whose handshake succeeds is the connection. One to
+ * which TCP has connected is alive, however long its handshake takes: the next has to wait for much
  * longer. Attempts and their pending connections are tables (ring.h): many begin at once and end
  * soon, which would leave the heap full of holes. */
 #include <errno.h>
@@ -212,20 +212,20 @@ static void connect_go_on(struct tcp_attempt *attempt, uint64_t now)
 uint64_t sy_tcp_attempt_answered(struct tcp_attempt *attempt, uint64_t now)
 {
     struct tcp_net *net = attempt->net;
-    uint64_t patience = sy_tcp_patience(net, TCP_GREETING_TIME);
+    uint64_t patience = sy_tcp_patience(net, TCP_HANDSHAKE_TIME);
 
     attempt->answered = true;
     sy_race_answered(&attempt->race, now, patience);
     return attempt->contact->first || net->settings->keepalive > 0 ? UINT64_MAX : now + patience;
 }
 
-bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number)
+bool sy_tcp_attempt_is_silent(struct tcp_net *net, int pe, unsigned number)
 {
     const struct tcp_contact *contact = sy_tcp_contact(net, (uint32_t)pe, number);
     const struct tcp_attempt *attempt = contact ? contact->attempt : NULL;
 
     for (unsigned i = 0; attempt && i < attempt->race.begun; i++)
-        if (attempt->pending[i] && sy_tcp_pending_ungreeted(attempt->pending[i]))
+        if (attempt->pending[i] && sy_tcp_pending_is_silent(attempt->pending[i]))
             return true;
     return false;
 }
@@ -233,7 +233,7 @@ bool sy_tcp_attempt_ungreeted(struct tcp_net *net, int pe, unsigned number)
 void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, int code,
                            const char *words)
 {
-    unsigned seen = code == ETIME ? TCP_SEEN_UNGREETED : sy_way_seen(code);
+    unsigned seen = code == ETIME ? TCP_SEEN_SILENT : sy_way_seen(code);
 
     /* The peer left it at CONFIRM: it has made one for a connection of its own, and comes first. */
     if (attempt->confirmed && !sy_tcp_connects(attempt->net, attempt->pe)) {

@@ -5,7 +5,7 @@
 #include "transports/tcp/conn/handshake.h"
 #include "util/auth.h"
 
-_Static_assert(sizeof(struct tcp_handshake) == 96, "the greeting has holes");
+_Static_assert(sizeof(struct tcp_handshake) == 96, "the message has holes");
 _Static_assert(sizeof(((struct tcp_handshake *)0)->mac) == SY_AUTH_MAC, "the mac fills its field");
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -30,14 +30,14 @@ const char *sy_tcp_verdict_words(enum tcp_verdict verdict)
     }
 }
 
-bool sy_tcp_greeting_plausible(const void *bytes, size_t length)
+bool sy_tcp_handshake_plausible(const void *bytes, size_t length)
 {
     static const char magic[8] = TCP_MAGIC;
 
     return memcmp(bytes, magic, length < sizeof magic ? length : sizeof magic) == 0;
 }
 
-/* The instance's word goes before what is authenticated. It is shorter than a greeting, so that two
+/* The instance's word goes before what is authenticated. It is shorter than a message, so that two
  * words never make the same of two transcripts. */
 static struct sy_auth_part handshake_word(const struct tcp_self *self)
 {
@@ -46,37 +46,36 @@ static struct sy_auth_part handshake_word(const struct tcp_self *self)
 
 enum { PARTS = 3 };
 
-/* What the mac of a greeting is taken over, when it follows the transcript. */
+/* What the mac of a message is taken over, when it follows the transcript. */
 static void handshake_parts_of(const struct tcp_transcript *t, const struct tcp_self *self,
-                               const struct tcp_handshake *greeting,
-                               struct sy_auth_part part[PARTS])
+                               const struct tcp_handshake *message, struct sy_auth_part part[PARTS])
 {
     part[0] = handshake_word(self);
-    part[1] = (struct sy_auth_part){t->greeting, t->count * sizeof *greeting};
-    part[2] = (struct sy_auth_part){greeting, offsetof(struct tcp_handshake, mac)};
+    part[1] = (struct sy_auth_part){t->message, t->count * sizeof *message};
+    part[2] = (struct sy_auth_part){message, offsetof(struct tcp_handshake, mac)};
 }
 
 /* ---- saying ---- */
 
-/* Adds a greeting, after its nonce and its mac have been made. */
+/* Adds a message, after its nonce and its mac have been made. */
 static int handshake_say(struct tcp_transcript *t, const struct tcp_self *self,
                          const struct tcp_handshake *what)
 {
-    struct tcp_handshake *greeting = &t->greeting[t->count];
+    struct tcp_handshake *message = &t->message[t->count];
     struct sy_auth_part part[PARTS];
     int rc = 0;
 
-    *greeting = *what;
-    memcpy(greeting->magic, TCP_MAGIC, sizeof greeting->magic);
-    greeting->version = TCP_WIRE_VERSION;
-    greeting->order = OWN_ORDER;
-    greeting->from = self->pe;
-    if (greeting->kind == TCP_HELLO || greeting->kind == TCP_WELCOME)
-        rc = sy_auth_random(greeting->nonce, sizeof greeting->nonce);
+    *message = *what;
+    memcpy(message->magic, TCP_MAGIC, sizeof message->magic);
+    message->version = TCP_WIRE_VERSION;
+    message->order = OWN_ORDER;
+    message->from = self->pe;
+    if (message->kind == TCP_HELLO || message->kind == TCP_WELCOME)
+        rc = sy_auth_random(message->nonce, sizeof message->nonce);
     if (rc)
         return rc;
-    handshake_parts_of(t, self, greeting, part);
-    sy_auth_mac(self->key, part, PARTS, greeting->mac);
+    handshake_parts_of(t, self, message, part);
+    sy_auth_mac(self->key, part, PARTS, message->mac);
     t->count++;
     return 0;
 }
@@ -98,7 +97,7 @@ int sy_tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int 
 static struct tcp_handshake handshake_reply(const struct tcp_transcript *t,
                                             enum tcp_handshake_kind kind)
 {
-    const struct tcp_handshake *hello = &t->greeting[0];
+    const struct tcp_handshake *hello = &t->message[0];
 
     return (struct tcp_handshake){.kind = (uint8_t)kind,
                                   .to = kind == TCP_CONFIRM ? hello->to : hello->from,
@@ -146,14 +145,15 @@ int sy_tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
 
 /* ---- hearing ---- */
 
-/* Whether it is this greeting's turn. Byte-sized fields only, which have no byte order. */
-static bool handshake_due(const struct tcp_transcript *t, const struct tcp_handshake *greeting)
+/* Whether it is this message's turn. Byte-sized fields only, which have no byte order. */
+static bool handshake_due(const struct tcp_transcript *t, const struct tcp_handshake *message)
 {
-    static const uint8_t kinds[TCP_GREETINGS] = {TCP_HELLO, TCP_WELCOME, TCP_CONFIRM, TCP_RESUME};
+    static const uint8_t kinds[TCP_HANDSHAKE_MESSAGES] = {TCP_HELLO, TCP_WELCOME, TCP_CONFIRM,
+                                                          TCP_RESUME};
 
-    if (t->count >= TCP_GREETINGS)
+    if (t->count >= TCP_HANDSHAKE_MESSAGES)
         return false;
-    return greeting->kind == kinds[t->count] || (t->count == 1 && greeting->kind == TCP_REFUSE);
+    return message->kind == kinds[t->count] || (t->count == 1 && message->kind == TCP_REFUSE);
 }
 
 static bool handshake_is_zero(const uint8_t *bytes, size_t length)
@@ -165,51 +165,51 @@ static bool handshake_is_zero(const uint8_t *bytes, size_t length)
 
 /* Whether fields that the kind does not use are zero: an authentic sender leaves them so, and a
  * later version may then use them. */
-static bool handshake_tidy(const struct tcp_handshake *greeting)
+static bool handshake_tidy(const struct tcp_handshake *message)
 {
-    bool nonce = greeting->kind == TCP_HELLO || greeting->kind == TCP_WELCOME;
-    bool reason = greeting->kind == TCP_HELLO || greeting->kind == TCP_REFUSE;
-    bool positions = greeting->kind == TCP_CONFIRM || greeting->kind == TCP_RESUME;
+    bool nonce = message->kind == TCP_HELLO || message->kind == TCP_WELCOME;
+    bool reason = message->kind == TCP_HELLO || message->kind == TCP_REFUSE;
+    bool positions = message->kind == TCP_CONFIRM || message->kind == TCP_RESUME;
 
-    return (positions ? greeting->udp_port <= UINT16_MAX : !greeting->udp_port) &&
-           (nonce || handshake_is_zero(greeting->nonce, sizeof greeting->nonce)) &&
-           (reason || !greeting->reason) &&
-           (positions || greeting->kind == TCP_HELLO || !greeting->requests) &&
-           (positions || !greeting->replies);
+    return (positions ? message->udp_port <= UINT16_MAX : !message->udp_port) &&
+           (nonce || handshake_is_zero(message->nonce, sizeof message->nonce)) &&
+           (reason || !message->reason) &&
+           (positions || message->kind == TCP_HELLO || !message->requests) &&
+           (positions || !message->replies);
 }
 
 /* Whether the expected PE has sent it, to this PE. */
 static bool handshake_addressed(const struct tcp_transcript *t, const struct tcp_self *self,
-                                const struct tcp_handshake *greeting)
+                                const struct tcp_handshake *message)
 {
-    const struct tcp_handshake *hello = &t->greeting[0];
+    const struct tcp_handshake *hello = &t->message[0];
 
-    if (greeting->to != self->pe)
+    if (message->to != self->pe)
         return false;
-    if (greeting->kind == TCP_HELLO)
-        return greeting->from < self->npes && greeting->from != self->pe;
-    return greeting->stream == hello->stream &&
-           greeting->from == (greeting->kind == TCP_CONFIRM ? hello->from : hello->to);
+    if (message->kind == TCP_HELLO)
+        return message->from < self->npes && message->from != self->pe;
+    return message->stream == hello->stream &&
+           message->from == (message->kind == TCP_CONFIRM ? hello->from : hello->to);
 }
 
 enum tcp_verdict sy_tcp_hear(struct tcp_transcript *t, const struct tcp_self *self,
-                             const struct tcp_handshake *greeting)
+                             const struct tcp_handshake *message)
 {
     struct sy_auth_part part[PARTS];
     enum tcp_verdict verdict = TCP_GOOD;
 
-    if (!sy_tcp_greeting_plausible(greeting, sizeof *greeting) || !handshake_due(t, greeting))
+    if (!sy_tcp_handshake_plausible(message, sizeof *message) || !handshake_due(t, message))
         return TCP_STRANGE;
-    handshake_parts_of(t, self, greeting, part);
-    if (!sy_auth_valid(self->key, part, PARTS, greeting->mac))
+    handshake_parts_of(t, self, message, part);
+    if (!sy_auth_valid(self->key, part, PARTS, message->mac))
         return TCP_FORGED;
-    if (greeting->version != TCP_WIRE_VERSION || greeting->order != OWN_ORDER)
+    if (message->version != TCP_WIRE_VERSION || message->order != OWN_ORDER)
         verdict = TCP_OTHER_VERSION;
-    else if (!handshake_addressed(t, self, greeting))
+    else if (!handshake_addressed(t, self, message))
         verdict = TCP_OTHER_TARGET;
-    else if (!handshake_tidy(greeting))
+    else if (!handshake_tidy(message))
         return TCP_STRANGE;
-    t->greeting[t->count++] = *greeting;
+    t->message[t->count++] = *message;
     return verdict;
 }
 
@@ -217,13 +217,13 @@ enum tcp_verdict sy_tcp_hear(struct tcp_transcript *t, const struct tcp_self *se
 
 _Static_assert(SY_AUTH_MAC == 32, "a mac makes two keys");
 
-/* Derives the keys of datagrams. What they are taken over cannot be the beginning of a greeting. */
+/* Derives the keys of datagrams. What they are taken over cannot be the beginning of a message. */
 void sy_tcp_transcript_keys(const struct tcp_transcript *t, const struct tcp_self *self,
                             unsigned char keys[32])
 {
     static const char purpose[8] = "SWYDKEYS";
     const struct sy_auth_part part[2] = {{purpose, sizeof purpose},
-                                         {t->greeting, t->count * sizeof t->greeting[0]}};
+                                         {t->message, t->count * sizeof t->message[0]}};
 
     sy_auth_mac(self->key, part, 2, keys);
 }

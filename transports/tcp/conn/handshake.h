@@ -1,7 +1,7 @@
-/* The handshake, in the greetings of wire.h: writing them and judging them. Knows nothing of
+/* The handshake, in the messages of wire.h: writing them and judging them. Knows nothing of
  * sockets.
  *
- * A transcript holds the greetings of one connection in the order in which they were sent. The mac
+ * A transcript holds the messages of one connection in the order in which they were sent. The mac
  * of each is taken over all before it and itself, so that none can be taken from one connection
  * into another once both nonces are among them: HELLO alone can be replayed. Its serial number
  * tells: each is higher than all before it, so that one that has got there once is never new again.
@@ -14,14 +14,14 @@
 #include "transports/tcp/conn/conn.h"
 #include "transports/tcp/wire.h"
 
-#define TCP_GREETINGS 4 /* HELLO, WELCOME, CONFIRM, RESUME */
+#define TCP_HANDSHAKE_MESSAGES 4 /* HELLO, WELCOME, CONFIRM, RESUME */
 
 /* HELLO's `reason`: how often this attempt has been refused as busy. From this number on, a PE that
  * is connecting too gives way: perhaps its own connections do not get through. */
 #define TCP_HELLO_INSISTS 4
 
 struct tcp_transcript {
-    struct tcp_handshake greeting[TCP_GREETINGS];
+    struct tcp_handshake message[TCP_HANDSHAKE_MESSAGES];
     unsigned count;
 };
 
@@ -34,20 +34,20 @@ struct tcp_self {
 
 enum tcp_verdict {
     TCP_GOOD,
-    TCP_STRANGE, /* not a greeting, or not the one that is due */
-    TCP_FORGED,  /* a greeting, by somebody who does not know the job's key; or who means another
+    TCP_STRANGE, /* not a message, or not the one that is due */
+    TCP_FORGED,  /* a message, by somebody who does not know the job's key; or who means another
                     instance of the transport */
-    /* a greeting of this job: */
+    /* a message of this job: */
     TCP_OTHER_VERSION, /* another version of the format, or another byte order */
     TCP_OTHER_TARGET   /* meant for another PE, or from one that cannot be */
 };
 
 const char *sy_tcp_verdict_words(enum tcp_verdict verdict);
 
-/* Whether the first `length` bytes can be the beginning of a greeting. */
-bool sy_tcp_greeting_plausible(const void *bytes, size_t length);
+/* Whether the first `length` bytes can be the beginning of a message of the handshake. */
+bool sy_tcp_handshake_plausible(const void *bytes, size_t length);
 
-/* Adds a greeting of this side: 0 or -errno. The first begins the transcript. */
+/* Adds a message of this side: 0 or -errno. The first begins the transcript. */
 int sy_tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int pe, unsigned stream,
                      unsigned refusals, uint64_t serial);
 int sy_tcp_say_welcome(struct tcp_transcript *t, const struct tcp_self *self);
@@ -58,20 +58,20 @@ int sy_tcp_say_confirm(struct tcp_transcript *t, const struct tcp_self *self,
 int sy_tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
                       struct tcp_positions positions);
 
-/* Judges a greeting of the other side and, unless it is strange or forged, adds it. To an empty
+/* Judges a message of the other side and, unless it is strange or forged, adds it. To an empty
  * transcript that is HELLO; behind HELLO, WELCOME or REFUSE; then CONFIRM, then RESUME. */
 enum tcp_verdict sy_tcp_hear(struct tcp_transcript *t, const struct tcp_self *self,
-                             const struct tcp_handshake *greeting);
+                             const struct tcp_handshake *message);
 
 /* Two keys of 16 bytes that the two sides alone know, for what they say beside this connection: the
- * connector's and the acceptor's. After the last greeting. */
+ * connector's and the acceptor's. After the last message. */
 void sy_tcp_transcript_keys(const struct tcp_transcript *t, const struct tcp_self *self,
                             unsigned char keys[32]);
 
-/* The last greeting. */
+/* The last message. */
 static inline const struct tcp_handshake *sy_tcp_last(const struct tcp_transcript *t)
 {
-    return &t->greeting[t->count - 1];
+    return &t->message[t->count - 1];
 }
 
 #endif

@@ -176,7 +176,7 @@ struct tcp_pending *sy_tcp_incoming_open(struct tcp_net *net, int fd,
         .address = *address,
         .source = incoming_source_of(net, address),
         .began = now,
-        .deadline = sy_tcp_until(net, now + sy_tcp_patience(net, TCP_GREETING_TIME))};
+        .deadline = sy_tcp_until(net, now + sy_tcp_patience(net, TCP_HANDSHAKE_TIME))};
     incoming_enter(&net->incoming.strangers, pending);
     net->incoming.stranger_count++;
     ++*pending->source;
@@ -215,7 +215,7 @@ void sy_tcp_incoming_failed(struct tcp_pending *pending, const char *words)
 
     snprintf(why, sizeof why, "%s: %s", sy_socket_text(&pending->address, text), words);
     if (sy_tcp_may_log(&net->incoming.failed, &held))
-        net->host->log(SY_LOG_DEBUG, "tcp", "greetings with %s%s", why, incoming_more(held, more));
+        net->host->log(SY_LOG_DEBUG, "tcp", "handshakes with %s%s", why, incoming_more(held, more));
     sy_tcp_pending_close(pending);
     if (alone)
         net->user.unreachable(stream, why, 0);

@@ -1,4 +1,4 @@
-/* See pending.h. Reads exactly the bytes of the greetings and not one of the frames behind them,
+/* See pending.h. Reads exactly the bytes of the handshake and not one of the frames behind them,
  * which are the stream's. */
 #include <errno.h>
 #include <netinet/tcp.h>
@@ -9,7 +9,7 @@
 
 #include "transports/tcp/conn/pending.h"
 
-#define UNGREETED (500 * TCP_MILLISECOND)
+#define SILENT    (500 * TCP_MILLISECOND)
 #define LAST_LOOK (100 * TCP_MILLISECOND)
 #define HEAVY     32 /* PEs a processor, each of which adds a time of TCP_SILENCE */
 
@@ -115,7 +115,7 @@ static bool pending_failed(struct tcp_pending *pending, int code, const char *wo
     unsigned candidate = pending->candidate;
 
     if (attempt) {
-        if (sy_tcp_pending_ungreeted(pending))
+        if (sy_tcp_pending_is_silent(pending))
             code = ETIME;
         sy_tcp_pending_close(pending);
         sy_tcp_attempt_failed(attempt, candidate, code, words);
@@ -125,10 +125,10 @@ static bool pending_failed(struct tcp_pending *pending, int code, const char *wo
     return false;
 }
 
-bool sy_tcp_pending_ungreeted(const struct tcp_pending *pending)
+bool sy_tcp_pending_is_silent(const struct tcp_pending *pending)
 {
     return !pending->connecting && pending->transcript.count == 1 &&
-           sy_tcp_now() - pending->connected > UNGREETED;
+           sy_tcp_now() - pending->connected > SILENT;
 }
 
 bool sy_tcp_pending_late(struct tcp_pending *pending, uint64_t now)
@@ -147,7 +147,7 @@ bool sy_tcp_pending_late(struct tcp_pending *pending, uint64_t now)
         snprintf(words, sizeof words, "no answer within %.3g s",
                  pending->net->settings->connect_timeout);
     else
-        snprintf(words, sizeof words, "a connection, but no greeting within %.0f s",
+        snprintf(words, sizeof words, "a connection, but no handshake within %.0f s",
                  (double)(now - (pending->connected ? pending->connected : pending->began)) / 1e9);
     pending_failed(pending, ETIMEDOUT, words);
     return true;
@@ -158,9 +158,9 @@ bool sy_tcp_pending_late(struct tcp_pending *pending, uint64_t now)
 static void pending_adopt(struct tcp_pending *pending)
 {
     struct tcp_net *net = pending->net;
-    const struct tcp_handshake *hello = &pending->transcript.greeting[0];
+    const struct tcp_handshake *hello = &pending->transcript.message[0];
     bool connector = pending->attempt;
-    const struct tcp_handshake *theirs = &pending->transcript.greeting[connector ? 3 : 2];
+    const struct tcp_handshake *theirs = &pending->transcript.message[connector ? 3 : 2];
     struct tcp_positions positions = {theirs->requests, theirs->replies, theirs->udp_port};
     struct tcp_stream *stream = pending->stream;
     int pe = (int)(connector ? hello->to : hello->from);
@@ -184,7 +184,7 @@ static void pending_adopt(struct tcp_pending *pending)
     explicit_bzero(keys, sizeof keys);
 }
 
-/* ---- greetings ----
+/* ---- the handshake ----
  * Functions that return bool: true when the handshake goes on at once; otherwise it waits, or is
  * over.
  */
@@ -203,7 +203,7 @@ static bool pending_wait_for(struct tcp_pending *pending, uint32_t events)
     return false;
 }
 
-/* Begins to send a greeting, if it could be made. */
+/* Begins to send a message, if it could be made. */
 static bool pending_say(struct tcp_pending *pending, int rc)
 {
     if (rc)
@@ -271,7 +271,7 @@ static bool pending_on_welcome(struct tcp_pending *pending)
 static bool pending_on_confirm(struct tcp_pending *pending)
 {
     struct tcp_net *net = pending->net;
-    const struct tcp_handshake *hello = &pending->transcript.greeting[0];
+    const struct tcp_handshake *hello = &pending->transcript.message[0];
     int pe = (int)hello->from;
     struct tcp_contact *contact = pending->contact;
     struct tcp_self self = sy_tcp_self(net);
@@ -338,7 +338,7 @@ static bool pending_step(struct tcp_pending *pending)
 {
     int fd = pending->watch.fd;
     char *bytes = pending->sending
-                      ? (char *)&pending->transcript.greeting[pending->transcript.count - 1]
+                      ? (char *)&pending->transcript.message[pending->transcript.count - 1]
                       : (char *)&pending->in;
     size_t left = sizeof pending->in - pending->done;
     ssize_t n = pending->sending ? send(fd, bytes + pending->done, left, MSG_NOSIGNAL)
@@ -357,7 +357,7 @@ static bool pending_step(struct tcp_pending *pending)
                                     "of file descriptors"
                                   : "it ended the connection");
     pending->done += (size_t)n;
-    if (!pending->sending && !sy_tcp_greeting_plausible(bytes, pending->done))
+    if (!pending->sending && !sy_tcp_handshake_plausible(bytes, pending->done))
         return pending_failed(pending, 0, sy_tcp_verdict_words(TCP_STRANGE));
     if (pending->done < sizeof pending->in)
         return true;

@@ -19,7 +19,7 @@ struct tcp_pending {
     uint32_t events;             /* that the watch waits for; 0: it is not in the set yet */
     bool connecting;             /* TCP is */
     bool looked;                 /* the deadline has passed once */
-    bool sending;                /* the last greeting; otherwise receiving the next */
+    bool sending;                /* the last message; otherwise receiving the next */
     struct tcp_attempt *attempt; /* NULL: an incoming one */
     unsigned candidate;          /* of the attempt */
     struct tcp_stream *stream;   /* frozen, once the peer has proved itself */
@@ -28,7 +28,7 @@ struct tcp_pending {
     uint64_t connected; /* since when */
     struct tcp_transcript transcript;
     struct tcp_handshake in;
-    size_t done; /* bytes of the greeting that is being sent or received */
+    size_t done; /* bytes of the message that is being sent or received */
 
     /* incoming connections only */
     struct tcp_pending *next, **link; /* in its list, and what points at it there */
@@ -171,8 +171,9 @@ void sy_tcp_pending_event(struct tcp_watch *watch, uint32_t events);
 /* Ends with the socket closed. */
 void sy_tcp_pending_close(struct tcp_pending *pending);
 
-/* Whether an attempt of this PE is connected and has waited for a greeting for a while. */
-bool sy_tcp_pending_ungreeted(const struct tcp_pending *pending);
+/* Whether an attempt of this PE is connected and has waited for the peer's part of the handshake
+ * for a while. */
+bool sy_tcp_pending_is_silent(const struct tcp_pending *pending);
 
 /* Ends as failed if its deadline has passed, but looks once more first whether the other side has
  * spoken: it may be this PE that has not run. True: any other may have ended. */
@@ -192,7 +193,7 @@ bool sy_tcp_attempts_by_rule(struct tcp_net *net, uint64_t since);
 void sy_tcp_attempt_gone(struct tcp_pending *pending);
 
 /* TCP has connected to a candidate: no other one is tried for a while. Returns the time at which
- * the greetings must be over: at the first contact, and where the kernel finds out by itself
+ * the handshake must be over: at the first contact, and where the kernel finds out by itself
  * whether the peer's machine is still there, never. Each new connection would take a place in the
  * queue of a peer that accepts none, until its machine does not answer the next. */
 uint64_t sy_tcp_attempt_answered(struct tcp_attempt *attempt, uint64_t now);

@@ -134,7 +134,7 @@ void sy_tcp_outage_failed(struct tcp_peer *peer, unsigned seen, uint64_t now)
     struct tcp_outage *outage = &peer->outage;
 
     outage->seen = seen;
-    if (seen & TCP_SEEN_UNGREETED)
+    if (seen & TCP_SEEN_SILENT)
         outage->sign = now;
 }
 
@@ -252,13 +252,13 @@ static uint64_t outage_machine_heard(const struct tcp_peer *peer, uint64_t now)
     return last;
 }
 
-/* A connection on which nobody greets is a sign of life of the machine. The first contact is
+/* A connection on which no handshake comes is a sign of life of the machine. The first contact is
  * limited all the same, since a start is. */
 static uint64_t outage_counts_from(struct tcp_peer *peer, uint64_t now)
 {
     struct tcp_outage *outage = &peer->outage;
 
-    if (sy_tcp_attempt_ungreeted(peer->tcp->net, peer->stream.pe, peer->stream.number))
+    if (sy_tcp_attempt_is_silent(peer->tcp->net, peer->stream.pe, peer->stream.number))
         outage->sign = now;
     else if (outage->met)
         outage->sign = outage_latest(outage->sign, outage_machine_heard(peer, now));

@@ -25,7 +25,7 @@ int sy_tcp_peers_open(struct tcp *tcp, struct sy_error *err)
                                         .set = &tcp->poll.set,
                                         .counters = &tcp->counters,
                                         .received = tcp->received,
-                                        .greets = sy_tcp_uses_node_endpoints(tcp)};
+                                        .first_frame = sy_tcp_uses_node_endpoints(tcp)};
     memset(&tcp->peers, 0, sizeof tcp->peers);
     pthread_mutex_init(&tcp->peers.making, NULL);
     tcp->peers.by_number = calloc(limit, sizeof *tcp->peers.by_number);

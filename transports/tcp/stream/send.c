@@ -69,9 +69,9 @@ static bool send_prepare(struct tcp_stream *stream)
         flags |= TCP_FRAME_BYE;
         atomic_store_explicit(&stream->bye, false, memory_order_relaxed);
     }
-    if (!stream->greeted)
+    if (!stream->first_sent)
         flags |= stream->all->user->first_flags(stream);
-    stream->greeted = true;
+    stream->first_sent = true;
     /* Before `got` is read, so that what falls due for more than this frame tells stays due. */
     atomic_exchange_explicit(&stream->ack_due, false, memory_order_acq_rel);
     uint64_t requests = send_got(stream, TCP_REQUESTS), replies = send_got(stream, TCP_REPLIES);

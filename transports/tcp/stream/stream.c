@@ -127,11 +127,11 @@ void sy_tcp_stream_adopt(struct tcp_stream *stream, int fd, const struct tcp_pos
     if (!rc) {
         stream->connector = connector;
         stream->asked = 0;
-        stream->greeted = false;
+        stream->first_sent = false;
         atomic_store(&stream->handed[TCP_REQUESTS], peer->requests);
         atomic_store(&stream->handed[TCP_REPLIES], peer->replies);
         atomic_store_explicit(&stream->bye, stream->all->farewell, memory_order_relaxed);
-        if (stream->all->greets)
+        if (stream->all->first_frame)
             atomic_store_explicit(&stream->ack_due, true, memory_order_relaxed);
         stream->all->user->up(stream, peer, keys);
         stream_set_state(stream, TCP_STREAM_UP);

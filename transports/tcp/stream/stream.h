@@ -82,7 +82,7 @@ struct tcp_streams {
     struct tcp_counters *counters;
     char *received;     /* TCP_RECEIVE_BYTES, under the poll lock */
     _Atomic int paused; /* streams that are not read */
-    bool greets;        /* a first frame is sent at once, for its flags */
+    bool first_frame;   /* of a connection: sent at once, for its flags */
     bool farewell;      /* BYE is the last word of every connection now */
 };
 
@@ -139,7 +139,7 @@ struct tcp_stream {
     _Atomic bool ack_due;                /* any thread: the other side asks how far this one is */
     _Atomic bool bye;                    /* any thread: say BYE with the next frame */
     uint64_t asked;        /* the other side has been asked about requests up to here */
-    bool greeted;          /* a frame has been sent on this connection */
+    bool first_sent;       /* the first frame of this connection has been sent */
     int attended;          /* threads that read it all the time, so that epoll need not watch it */
     _Atomic uint64_t told; /* of got[0] + got[1], with the last frame */
     _Atomic uint64_t handed[2]; /* bytes of the channels that the kernel has taken */

@@ -7,11 +7,15 @@
  *
  * The working file has no name, so nobody can put another in its place or shorten it
  * (util/memfd.h), it is gone with its last process, and what half a job has left in it is never
- * taken for a generation. The directory of PE 3 of the space "mesh" is mesh.3, of this user alone;
- * in it are lock         held with flock by the process that has the pool writing      a generation
- * that is being written; of no worth to anybody else 7.prepared   generation 7: complete and on the
- * disk, but other members may not have theirs 7            the same, and all members have it Each
- * of these names comes about by one rename behind an fsync of the file and before one of the
+ * taken for a generation. The directory of PE 3 of the space "mesh" is mesh.3, of this user alone.
+ * In it are
+ *
+ *   lock        held with flock by the process that has the pool
+ *   writing     a generation that is being written; of no worth to anybody else
+ *   7.prepared  generation 7: complete and on the disk, but other members may not have theirs
+ *   7           the same, and all members have it
+ *
+ * Each of these names comes about by one rename behind an fsync of the file and before one of the
  * directory. So whenever a process or a host ends, there is the last generation that all members
  * have: before the agreement it is the one without .prepared, which is removed only behind it. */
 #ifndef SY_DEVICES_FILE_H

@@ -1,4 +1,4 @@
-/* The greetings of the TCP transport: a conversation between PEs that share a key goes through, and
+/* The handshake of the TCP transport: a conversation between PEs that share a key goes through, and
  * nothing else does, whatever has been changed, left out, repeated or taken from elsewhere. */
 #include <check.h>
 #include <string.h>
@@ -14,20 +14,20 @@ static const unsigned char key[SY_AUTH_KEY] = "a job's key", other_key[SY_AUTH_K
 static const struct tcp_self connector = {key, 3, 8, NULL}, acceptor = {key, 5, 8, NULL};
 static const struct tcp_positions mine = {1000, 2000, 65535}, theirs = {UINT64_MAX, 0, 0};
 
-#define LANE 2
+#define STREAM 2
 
-/* Both sides' transcripts, the greetings going from one to the other. */
+/* Both sides' transcripts, the messages going from one to the other. */
 struct conversation {
     struct tcp_transcript connector, acceptor;
 };
 
-/* The first `count` greetings. */
+/* The first `count` messages. */
 static struct conversation converse(unsigned count)
 {
     struct conversation c = {0};
 
     if (count >= 1) {
-        ck_assert_int_eq(sy_tcp_say_hello(&c.connector, &connector, 5, LANE, 0, 7), 0);
+        ck_assert_int_eq(sy_tcp_say_hello(&c.connector, &connector, 5, STREAM, 0, 7), 0);
         ck_assert_int_eq(sy_tcp_hear(&c.acceptor, &acceptor, sy_tcp_last(&c.connector)), TCP_GOOD);
     }
     if (count >= 2) {
@@ -45,9 +45,9 @@ static struct conversation converse(unsigned count)
     return c;
 }
 
-/* The greeting that is due behind `count` ones, in `said`, and who is to judge it, in `hearer`. */
-static void next_greeting(unsigned count, struct tcp_transcript *said,
-                          struct tcp_transcript *hearer, const struct tcp_self **judge)
+/* The message that is due behind `count` ones, in `said`, and who is to judge it, in `hearer`. */
+static void next_message(unsigned count, struct tcp_transcript *said, struct tcp_transcript *hearer,
+                         const struct tcp_self **judge)
 {
     struct conversation c = converse(count);
     bool by_connector = count % 2 == 0;
@@ -55,7 +55,7 @@ static void next_greeting(unsigned count, struct tcp_transcript *said,
     *said = by_connector ? c.connector : c.acceptor;
     *hearer = by_connector ? c.acceptor : c.connector;
     *judge = by_connector ? &acceptor : &connector;
-    ck_assert_int_eq(count == 0   ? sy_tcp_say_hello(said, &connector, 5, LANE, 0, 7)
+    ck_assert_int_eq(count == 0   ? sy_tcp_say_hello(said, &connector, 5, STREAM, 0, 7)
                      : count == 1 ? sy_tcp_say_welcome(said, &acceptor)
                      : count == 2 ? sy_tcp_say_confirm(said, &connector, mine)
                                   : sy_tcp_say_resume(said, &acceptor, theirs),
@@ -63,14 +63,14 @@ static void next_greeting(unsigned count, struct tcp_transcript *said,
 }
 
 /* Makes the mac right again, as only somebody with the key can. */
-static void seal(const struct tcp_transcript *before, struct tcp_handshake *greeting)
+static void seal(const struct tcp_transcript *before, struct tcp_handshake *message)
 {
     struct sy_auth_part part[2] = {
-        {before->greeting, before->count * sizeof *greeting},
-        {greeting, offsetof(struct tcp_handshake, mac)},
+        {before->message, before->count * sizeof *message},
+        {message, offsetof(struct tcp_handshake, mac)},
     };
 
-    sy_auth_mac(key, part, 2, greeting->mac);
+    sy_auth_mac(key, part, 2, message->mac);
 }
 
 START_TEST(goes_through)
@@ -79,10 +79,10 @@ START_TEST(goes_through)
 
     ck_assert_uint_eq(c.connector.count, 4);
     ck_assert_mem_eq(&c.connector, &c.acceptor, sizeof c.connector);
-    ck_assert_uint_eq(c.acceptor.greeting[2].requests, 1000);
-    ck_assert_uint_eq(c.acceptor.greeting[2].replies, 2000);
-    ck_assert_uint_eq(c.connector.greeting[3].requests, UINT64_MAX);
-    ck_assert_uint_eq(c.connector.greeting[0].stream, LANE);
+    ck_assert_uint_eq(c.acceptor.message[2].requests, 1000);
+    ck_assert_uint_eq(c.acceptor.message[2].replies, 2000);
+    ck_assert_uint_eq(c.connector.message[3].requests, UINT64_MAX);
+    ck_assert_uint_eq(c.connector.message[0].stream, STREAM);
 }
 END_TEST
 
@@ -97,18 +97,18 @@ START_TEST(refuses)
 }
 END_TEST
 
-/* Each bit of each greeting. */
+/* Each bit of each message. */
 START_TEST(changed_bit)
 {
     struct tcp_transcript said, hearer;
     const struct tcp_self *judge;
 
-    next_greeting((unsigned)_i, &said, &hearer, &judge);
+    next_message((unsigned)_i, &said, &hearer, &judge);
     for (size_t bit = 0; bit < sizeof(struct tcp_handshake) * 8; bit++) {
-        struct tcp_handshake greeting = *sy_tcp_last(&said);
+        struct tcp_handshake message = *sy_tcp_last(&said);
         struct tcp_transcript copy = hearer;
-        ((unsigned char *)&greeting)[bit / 8] ^= (unsigned char)(1 << bit % 8);
-        enum tcp_verdict verdict = sy_tcp_hear(&copy, judge, &greeting);
+        ((unsigned char *)&message)[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        enum tcp_verdict verdict = sy_tcp_hear(&copy, judge, &message);
         ck_assert(verdict == TCP_STRANGE || verdict == TCP_FORGED);
         ck_assert_uint_eq(copy.count, hearer.count);
     }
@@ -116,26 +116,26 @@ START_TEST(changed_bit)
 }
 END_TEST
 
-/* A greeting where another one is due, with and without a right mac. */
+/* A message where another one is due, with and without a right mac. */
 START_TEST(out_of_turn)
 {
     struct tcp_transcript said, hearer;
     const struct tcp_self *judge;
 
-    next_greeting((unsigned)_i, &said, &hearer, &judge);
+    next_message((unsigned)_i, &said, &hearer, &judge);
     for (unsigned kind = 0; kind < 256; kind++) {
-        struct tcp_handshake greeting = *sy_tcp_last(&said);
+        struct tcp_handshake message = *sy_tcp_last(&said);
         struct tcp_transcript copy = hearer;
-        if (kind == greeting.kind || (_i == 1 && kind == TCP_REFUSE))
+        if (kind == message.kind || (_i == 1 && kind == TCP_REFUSE))
             continue;
-        greeting.kind = (uint8_t)kind;
-        seal(&hearer, &greeting);
-        ck_assert_int_eq(sy_tcp_hear(&copy, judge, &greeting), TCP_STRANGE);
+        message.kind = (uint8_t)kind;
+        seal(&hearer, &message);
+        ck_assert_int_eq(sy_tcp_hear(&copy, judge, &message), TCP_STRANGE);
     }
 }
 END_TEST
 
-/* The same greeting, or one at its place in another conversation. Only HELLO, by which nothing is
+/* The same message, or one at its place in another conversation. Only HELLO, by which nothing is
  * done, can be repeated. */
 START_TEST(replayed)
 {
@@ -143,11 +143,11 @@ START_TEST(replayed)
     const struct tcp_self *judge;
     struct tcp_handshake old;
 
-    next_greeting((unsigned)_i, &said, &hearer, &judge);
+    next_message((unsigned)_i, &said, &hearer, &judge);
     old = *sy_tcp_last(&said);
     ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &old), TCP_GOOD);
     ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &old), TCP_STRANGE);
-    next_greeting((unsigned)_i, &said, &hearer, &judge);
+    next_message((unsigned)_i, &said, &hearer, &judge);
     ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &old), _i == 0 ? TCP_GOOD : TCP_FORGED);
 }
 END_TEST
@@ -158,10 +158,10 @@ START_TEST(replayed_to_the_end)
     struct conversation c = converse(4);
     struct tcp_transcript again = {0};
 
-    ck_assert_int_eq(sy_tcp_hear(&again, &acceptor, &c.connector.greeting[0]), TCP_GOOD);
+    ck_assert_int_eq(sy_tcp_hear(&again, &acceptor, &c.connector.message[0]), TCP_GOOD);
     ck_assert_int_eq(sy_tcp_say_welcome(&again, &acceptor), 0);
-    ck_assert_int_ne(memcmp(again.greeting[1].nonce, c.acceptor.greeting[1].nonce, 16), 0);
-    ck_assert_int_eq(sy_tcp_hear(&again, &acceptor, &c.connector.greeting[2]), TCP_FORGED);
+    ck_assert_int_ne(memcmp(again.message[1].nonce, c.acceptor.message[1].nonce, 16), 0);
+    ck_assert_int_eq(sy_tcp_hear(&again, &acceptor, &c.connector.message[2]), TCP_FORGED);
 }
 END_TEST
 
@@ -169,7 +169,7 @@ END_TEST
 START_TEST(reflected)
 {
     struct conversation c = converse(2);
-    struct tcp_handshake own = c.acceptor.greeting[1];
+    struct tcp_handshake own = c.acceptor.message[1];
 
     ck_assert_int_eq(sy_tcp_hear(&c.acceptor, &acceptor, &own), TCP_STRANGE);
     own.kind = TCP_CONFIRM;
@@ -182,7 +182,7 @@ START_TEST(wrong_key)
     static const struct tcp_self stranger = {other_key, 3, 8, NULL};
     struct tcp_transcript t = {0}, a = {0};
 
-    ck_assert_int_eq(sy_tcp_say_hello(&t, &stranger, 5, LANE, 0, 7), 0);
+    ck_assert_int_eq(sy_tcp_say_hello(&t, &stranger, 5, STREAM, 0, 7), 0);
     ck_assert_int_eq(sy_tcp_hear(&a, &acceptor, sy_tcp_last(&t)), TCP_FORGED);
     ck_assert_uint_eq(a.count, 0);
 }
@@ -195,7 +195,7 @@ START_TEST(wrong_instance)
                                  right = {key, 5, 8, "@a"}, wrong = {key, 5, 8, "@b"};
     struct tcp_transcript t = {0}, answer = {0};
 
-    ck_assert_int_eq(sy_tcp_say_hello(&t, &a, 5, LANE, 0, 7), 0);
+    ck_assert_int_eq(sy_tcp_say_hello(&t, &a, 5, STREAM, 0, 7), 0);
     ck_assert_int_eq(sy_tcp_hear(&answer, &wrong, sy_tcp_last(&t)), TCP_FORGED);
     ck_assert_int_eq(sy_tcp_hear(&answer, &plain, sy_tcp_last(&t)), TCP_FORGED);
     ck_assert_int_eq(sy_tcp_hear(&answer, &right, sy_tcp_last(&t)), TCP_GOOD);
@@ -213,7 +213,7 @@ START_TEST(pe_numbers)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct tcp_self from = {key, wrong[i].from, 8, NULL};
         a.count = 0;
-        ck_assert_int_eq(sy_tcp_say_hello(&t, &from, (int)wrong[i].to, LANE, 0, 7), 0);
+        ck_assert_int_eq(sy_tcp_say_hello(&t, &from, (int)wrong[i].to, STREAM, 0, 7), 0);
         ck_assert_int_eq(sy_tcp_hear(&a, &acceptor, sy_tcp_last(&t)), TCP_OTHER_TARGET);
         ck_assert_int_eq(sy_tcp_say_refuse(&a, &acceptor, TCP_REFUSE_TARGET), 0);
     }
@@ -225,41 +225,41 @@ START_TEST(other_answerer)
 {
     struct tcp_transcript said, hearer, copy;
     const struct tcp_self *judge;
-    struct tcp_handshake greeting;
+    struct tcp_handshake message;
 
-    next_greeting((unsigned)_i, &said, &hearer, &judge);
-    greeting = *sy_tcp_last(&said);
-    greeting.from ^= 1;
-    seal(&hearer, &greeting);
+    next_message((unsigned)_i, &said, &hearer, &judge);
+    message = *sy_tcp_last(&said);
+    message.from ^= 1;
+    seal(&hearer, &message);
     copy = hearer;
-    ck_assert_int_eq(sy_tcp_hear(&copy, judge, &greeting), TCP_OTHER_TARGET);
-    greeting = *sy_tcp_last(&said);
-    greeting.stream ^= 1;
-    seal(&hearer, &greeting);
-    ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &greeting), TCP_OTHER_TARGET);
+    ck_assert_int_eq(sy_tcp_hear(&copy, judge, &message), TCP_OTHER_TARGET);
+    message = *sy_tcp_last(&said);
+    message.stream ^= 1;
+    seal(&hearer, &message);
+    ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &message), TCP_OTHER_TARGET);
 }
 END_TEST
 
 START_TEST(other_version)
 {
     struct tcp_transcript t = {0}, a = {0}, empty = {0};
-    struct tcp_handshake greeting;
+    struct tcp_handshake message;
 
-    ck_assert_int_eq(sy_tcp_say_hello(&t, &connector, 5, LANE, 0, 7), 0);
-    greeting = *sy_tcp_last(&t);
-    greeting.version++;
-    seal(&empty, &greeting);
-    ck_assert_int_eq(sy_tcp_hear(&a, &acceptor, &greeting), TCP_OTHER_VERSION);
+    ck_assert_int_eq(sy_tcp_say_hello(&t, &connector, 5, STREAM, 0, 7), 0);
+    message = *sy_tcp_last(&t);
+    message.version++;
+    seal(&empty, &message);
+    ck_assert_int_eq(sy_tcp_hear(&a, &acceptor, &message), TCP_OTHER_VERSION);
     /* It is answered, and the answer is understood. */
     ck_assert_int_eq(sy_tcp_say_refuse(&a, &acceptor, TCP_REFUSE_VERSION), 0);
-    t.greeting[0] = greeting;
+    t.message[0] = message;
     ck_assert_int_eq(sy_tcp_hear(&t, &connector, sy_tcp_last(&a)), TCP_GOOD);
 
     a.count = 0;
-    greeting.version--;
-    greeting.order ^= 3;
-    seal(&empty, &greeting);
-    ck_assert_int_eq(sy_tcp_hear(&a, &acceptor, &greeting), TCP_OTHER_VERSION);
+    message.version--;
+    message.order ^= 3;
+    seal(&empty, &message);
+    ck_assert_int_eq(sy_tcp_hear(&a, &acceptor, &message), TCP_OTHER_VERSION);
 }
 END_TEST
 
@@ -270,24 +270,24 @@ START_TEST(unused_fields)
 
     for (unsigned count = 0; count < 4; count++)
         for (unsigned field = 0; field < 5; field++) {
-            next_greeting(count, &said, &hearer, &judge);
-            struct tcp_handshake greeting = *sy_tcp_last(&said);
+            next_message(count, &said, &hearer, &judge);
+            struct tcp_handshake message = *sy_tcp_last(&said);
             bool used = field == 0   ? count == 0
                         : field == 1 ? count < 2
                         : field == 3 ? count != 1
                                      : count >= 2;
             if (field == 0)
-                greeting.reason = 1;
+                message.reason = 1;
             else if (field == 1)
-                greeting.nonce[15] ^= 1;
+                message.nonce[15] ^= 1;
             else if (field == 2)
-                greeting.udp_port ^= 1;
+                message.udp_port ^= 1;
             else if (field == 3)
-                greeting.requests ^= 1;
+                message.requests ^= 1;
             else
-                greeting.replies ^= 1;
-            seal(&hearer, &greeting);
-            ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &greeting), used ? TCP_GOOD : TCP_STRANGE);
+                message.replies ^= 1;
+            seal(&hearer, &message);
+            ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &message), used ? TCP_GOOD : TCP_STRANGE);
         }
 }
 END_TEST
@@ -297,11 +297,11 @@ START_TEST(impossible_port)
     struct tcp_transcript said, hearer;
     const struct tcp_self *judge;
 
-    next_greeting(2, &said, &hearer, &judge);
-    struct tcp_handshake greeting = *sy_tcp_last(&said);
-    greeting.udp_port = 65536;
-    seal(&hearer, &greeting);
-    ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &greeting), TCP_STRANGE);
+    next_message(2, &said, &hearer, &judge);
+    struct tcp_handshake message = *sy_tcp_last(&said);
+    message.udp_port = 65536;
+    seal(&hearer, &message);
+    ck_assert_int_eq(sy_tcp_hear(&hearer, judge, &message), TCP_STRANGE);
 }
 END_TEST
 
@@ -332,8 +332,9 @@ START_TEST(authenticator)
 {
     static const unsigned char jefe[SY_AUTH_KEY] = "Jefe";
     static const unsigned char right[SY_AUTH_MAC] = {
-        0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e, 0x6a, 0x04, 0x24, 0x26, 0x08, 0x95, 0x75, 0xc7,
-        0x5a, 0x00, 0x3f, 0x08, 0x9d, 0x27, 0x39, 0x83, 0x9d, 0xec, 0x58, 0xb9, 0x64, 0xec, 0x38, 0x43};
+        0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e, 0x6a, 0x04, 0x24,
+        0x26, 0x08, 0x95, 0x75, 0xc7, 0x5a, 0x00, 0x3f, 0x08, 0x9d, 0x27,
+        0x39, 0x83, 0x9d, 0xec, 0x58, 0xb9, 0x64, 0xec, 0x38, 0x43};
     const struct sy_auth_part part[2] = {{"what do ya want ", 16}, {"for nothing?", 12}};
     unsigned char mac[SY_AUTH_MAC];
 
@@ -397,17 +398,17 @@ START_TEST(plausible)
     static const char good[] = "SWYDTCP\0and more";
 
     for (size_t length = 0; length < sizeof good; length++)
-        ck_assert(sy_tcp_greeting_plausible(good, length));
-    ck_assert(!sy_tcp_greeting_plausible("G", 1));
-    ck_assert(!sy_tcp_greeting_plausible("SWYDTCX", 7));
-    ck_assert(!sy_tcp_greeting_plausible("SWYDTCPx", 8));
+        ck_assert(sy_tcp_handshake_plausible(good, length));
+    ck_assert(!sy_tcp_handshake_plausible("G", 1));
+    ck_assert(!sy_tcp_handshake_plausible("SWYDTCX", 7));
+    ck_assert(!sy_tcp_handshake_plausible("SWYDTCPx", 8));
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("greeting");
-    TCase *cases = tcase_create("greeting");
+    Suite *suite = suite_create("handshake");
+    TCase *cases = tcase_create("handshake");
 
     tcase_add_test(cases, goes_through);
     tcase_add_test(cases, refuses);

@@ -1,7 +1,7 @@
-/* libFuzzer target: greetings from a stranger, and the other texts and records of the handshake
- * that come from outside. The first byte chooses the kind of the rest. A greeting is judged at each
- * place of a handshake, as it is and with a valid MAC, so that the code behind the check of the MAC
- * is reached too. */
+/* libFuzzer target: messages of the handshake from a stranger, and the other texts and records of
+ * the handshake that come from outside. The first byte chooses the kind of the rest. A message is
+ * judged at each place of a handshake, as it is and with a valid MAC, so that the code behind the
+ * check of the MAC is reached too. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void require(bool condition)
         abort();
 }
 
-/* The greetings before the one that is judged: HELLO of PE 0 to PE 1, WELCOME, CONFIRM. */
+/* The messages before the one that is judged: HELLO of PE 0 to PE 1, WELCOME, CONFIRM. */
 static struct tcp_transcript begun(unsigned count)
 {
     static const struct tcp_self self[2] = {{key, 0, 4}, {key, 1, 4}};
@@ -36,7 +36,7 @@ static struct tcp_transcript begun(unsigned count)
     if (count > 2)
         require(!sy_tcp_say_confirm(&t, &self[0], (struct tcp_positions){1, 2, 3}));
     for (unsigned i = 0; i < count; i++)
-        memset(t.greeting[i].nonce, (int)i, sizeof t.greeting[i].nonce);
+        memset(t.message[i].nonce, (int)i, sizeof t.message[i].nonce);
     return t;
 }
 
@@ -44,22 +44,22 @@ static void judge(const uint8_t *data, size_t size, unsigned count, bool sealed)
 {
     struct tcp_transcript t = begun(count);
     struct tcp_self self = {key, count % 2 ? 0 : 1, 4};
-    struct tcp_handshake greeting = {.magic = TCP_MAGIC};
-    struct sy_auth_part part[2] = {{t.greeting, count * sizeof greeting},
-                                   {&greeting, offsetof(struct tcp_handshake, mac)}};
+    struct tcp_handshake message = {.magic = TCP_MAGIC};
+    struct sy_auth_part part[2] = {{t.message, count * sizeof message},
+                                   {&message, offsetof(struct tcp_handshake, mac)}};
     enum tcp_verdict verdict;
 
-    memcpy(&greeting, data, size < sizeof greeting ? size : sizeof greeting);
+    memcpy(&message, data, size < sizeof message ? size : sizeof message);
     if (sealed)
-        sy_auth_mac(key, part, 2, greeting.mac);
-    verdict = sy_tcp_hear(&t, &self, &greeting);
+        sy_auth_mac(key, part, 2, message.mac);
+    verdict = sy_tcp_hear(&t, &self, &message);
     require(t.count == count + (verdict != TCP_STRANGE && verdict != TCP_FORGED));
     require(sealed || verdict == TCP_STRANGE || verdict == TCP_FORGED);
     if (verdict != TCP_GOOD)
         return;
-    require(greeting.to == self.pe && greeting.from < self.npes && greeting.from != self.pe);
-    if (greeting.kind == TCP_HELLO)
-        require(!sy_tcp_say_welcome(&t, &self) && sy_tcp_last(&t)->to == greeting.from);
+    require(message.to == self.pe && message.from < self.npes && message.from != self.pe);
+    if (message.kind == TCP_HELLO)
+        require(!sy_tcp_say_welcome(&t, &self) && sy_tcp_last(&t)->to == message.from);
 }
 
 static void read_record(const uint8_t *data, size_t size)
