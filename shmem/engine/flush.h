@@ -3,8 +3,8 @@
  *
  * An operation that waits for an answer leaves at once, and so does one that finds its peer idle,
  * unless it is one of many in a row, each to another peer. Others are gathered until there are
- * SY_FLUSH_BYTES of them, until a thread of this PE waits for anything, or until the transport's
- * delay is over. The numbers are in flush.c.
+ * as many bytes as sy_flush_limit() says, until a thread of this PE waits for anything, or until
+ * the transport's delay is over. The numbers are in flush.c.
  *
  * All of it decides only *when* something leaves. So accesses are relaxed, and threads that issue
  * at once may spoil each other's counts. */

@@ -1,4 +1,4 @@
-/* When transfers are spread over several connections (transports/tcp/pace.c), for networks where
+/* When transfers are spread over several connections (transports/tcp/peer/pace.c), for networks where
  * the rates of one connection and of several are given. */
 #include <check.h>
 
