@@ -14,7 +14,7 @@
 #include <limits.h>
 #include <stdint.h>
 
-#define SY_LAUNCH_VERSION 6
+#define SY_LAUNCH_VERSION 7
 #define SY_LAUNCH_FD_ENV  "SHMEM_BOOT_FD"
 
 /* Names the plugin that speaks this, so that a PE need not try all there are. */

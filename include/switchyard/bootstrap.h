@@ -62,7 +62,9 @@ enum {
     SY_BLOCKED_INSIDE = 4,     /* for words that only the library writes, as in a barrier */
     SY_BLOCKED_OUTSIDE = 8, /* it has a child process or a handler of signals, which might write to
                             the program's variables, and so end waits for these */
-    SY_BLOCKED_STREAM = 16  /* in shmem_finalize, which waits for a stream to have done its work */
+    SY_BLOCKED_STREAM = 16, /* in shmem_finalize, which waits for a stream to have done its work */
+    SY_BLOCKED_MPI = 32,    /* in this library, and MPI is initialised */
+    SY_BLOCKED_ENDING = 64  /* in MPI_Finalize, which waits for all processes that MPI has */
 };
 
 struct sy_bootstrap {

@@ -3,7 +3,8 @@
 
 bool sy_deadlock_all_blocked(const struct sy_deadlock_pe *pes, int count)
 {
-    bool gone = false, finalizing = false, waits = false, outside = false;
+    bool gone = false, finalizing = false, waits = false, outside = false, ending = false;
+    bool awaited = false;
     unsigned of_all = SY_BLOCKED_LONG | SY_BLOCKED_INSIDE;
 
     for (int i = 0; i < count; i++) {
@@ -16,10 +17,14 @@ bool sy_deadlock_all_blocked(const struct sy_deadlock_pe *pes, int count)
         finalizing = finalizing || flags & SY_BLOCKED_FINALIZING;
         waits = waits || !(flags & SY_BLOCKED_FINALIZING) || flags & SY_BLOCKED_STREAM;
         outside = outside || flags & SY_BLOCKED_OUTSIDE;
+        ending = ending || flags & SY_BLOCKED_ENDING;
+        awaited = awaited || flags & SY_BLOCKED_MPI;
         of_all &= flags;
     }
     if (outside && !(of_all & SY_BLOCKED_INSIDE))
         return false;
+    if (ending)
+        return awaited;
     if (!waits) /* all that are left are at the end of shmem_finalize, to which no PE is missing
                    unless one has gone */
         return gone && finalizing;

@@ -23,7 +23,8 @@ struct sy_deadlock_pe {
 /* Whether all PEs are blocked, so that asking them all is worth while: one of them waits for the
  * end of the job or has left; or all wait for words that only the library writes; or all have been
  * waiting for long. Where what is outside of the library may write to the variables of a program,
- * all have to wait for words of the library. */
+ * all have to wait for words of the library. A PE in MPI_Finalize is blocked if another one that
+ * has to come there waits in this library. */
 bool sy_deadlock_all_blocked(const struct sy_deadlock_pe *pes, int count);
 
 /* All are about to be asked. */

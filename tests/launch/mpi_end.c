@@ -3,8 +3,9 @@
  * late: the job ends in order, but the last process looks at MPI for a while when others have gone.
  * leave: the last process exits with status 0 while all others are in a barrier, where they would
  * stay; with VALUE 1 at SHMEM_THREAD_MULTIPLE; get: the same, but they read its memory and then end
- * as well, which is in order. early: all finalise MPI first, with large puts under way. lock: a
- * thread of PE 0 has what all others wait for, and sleeps. */
+ * as well, which is in order. early: all finalise MPI first, with large puts under way. alone: the
+ * last process does, and the others wait for it in a barrier. lock: a thread of PE 0 has what all
+ * others wait for, and sleeps. */
 #include <mpi.h>
 #include <poll.h>
 #include <pthread.h>
@@ -90,6 +91,18 @@ static int end_early(int last, int next)
     return 0;
 }
 
+/* An MPI_Finalize that does not wait for the others lets all go on. */
+static int end_alone(int last)
+{
+    if (last)
+        MPI_Finalize();
+    shmem_barrier_all();
+    shmem_finalize();
+    if (!last)
+        MPI_Finalize();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -110,6 +123,8 @@ int main(int argc, char **argv)
         return end_left(me == npes - 1, !strcmp(how, "get"));
     if (!strcmp(how, "lock"))
         return end_lock(me);
+    if (!strcmp(how, "alone"))
+        return end_alone(me == npes - 1);
     if (!strcmp(how, "early"))
         return end_early(me == npes - 1, (me + 1) % npes);
     if (me == npes - 1) {

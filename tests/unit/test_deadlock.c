@@ -9,6 +9,8 @@
 #define INSIDE     SY_BLOCKED_INSIDE
 #define OUTSIDE    SY_BLOCKED_OUTSIDE
 #define STREAM     SY_BLOCKED_STREAM
+#define MPI        SY_BLOCKED_MPI
+#define ENDING     SY_BLOCKED_ENDING
 
 START_TEST(one_leaves)
 {
@@ -107,6 +109,22 @@ START_TEST(answers)
 }
 END_TEST
 
+/* A PE in MPI_Finalize goes on when all others have come there: not while one waits for it. */
+START_TEST(one_ends_mpi)
+{
+    struct sy_deadlock_pe pes[] = {{.wait = 5, .flags = ENDING | INSIDE},
+                                   {.wait = 6, .flags = INSIDE}};
+
+    ck_assert(!sy_deadlock_all_blocked(pes, 2)); /* the other one has been there */
+    pes[1].flags |= FINALIZING;
+    ck_assert(!sy_deadlock_all_blocked(pes, 2));
+    pes[1].flags |= MPI;
+    ck_assert(sy_deadlock_all_blocked(pes, 2));
+    pes[1] = pes[0];
+    ck_assert(!sy_deadlock_all_blocked(pes, 2)); /* both are there */
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("deadlock");
@@ -120,6 +138,7 @@ int main(void)
     tcase_add_test(deadlock, one_has_a_stream);
     tcase_add_test(deadlock, one_has_gone);
     tcase_add_test(deadlock, answers);
+    tcase_add_test(deadlock, one_ends_mpi);
     suite_add_tcase(suite, deadlock);
     return suite_run(suite);
 }

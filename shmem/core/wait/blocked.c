@@ -20,9 +20,11 @@
 
 #include "core/wait/progress.h"
 #include "core/wait/blocked.h"
+#include "core/wait/ending.h"
 #include "core/route/route.h"
 #include "core/wait/stall.h"
 #include "core/start/world.h"
+#include "util/clock.h"
 #include "util/symbol.h"
 
 /* Multiple of the time limit where no PE is in shmem_finalize: the program may be waiting for
@@ -181,9 +183,9 @@ static bool wait_blocked_is_service(pid_t task)
     return file && wait_blocked_names_service(file);
 }
 
-/* Whether each thread of the program waits in the library or is parked. served: there is one of a
- * service. */
-static bool wait_blocked_all_threads(bool *served)
+/* Whether each thread of the program waits in the library or is parked; but for the main one, if it
+ * is in MPI_Finalize. served: there is one of a service. */
+static bool wait_blocked_all_threads(bool ending, bool *served)
 {
     struct tasks others;
 
@@ -191,7 +193,8 @@ static bool wait_blocked_all_threads(bool *served)
         return false;
     wait_blocked_list_tasks(&others, &own);
     for (int i = 0; i < others.count; i++) {
-        if (sy_stall_is_waiting(others.task[i]) || wait_blocked_is_parked(others.task[i], &others))
+        if ((ending && others.task[i] == getpid()) || sy_stall_is_waiting(others.task[i]) ||
+            wait_blocked_is_parked(others.task[i], &others))
             continue;
         if (!wait_blocked_is_service(others.task[i]))
             return false;
@@ -206,7 +209,16 @@ static bool wait_blocked_all_threads(bool *served)
 static bool wait_blocked_threads(bool inside, bool *served)
 {
     return (inside && sy_world.thread_level != SHMEM_THREAD_MULTIPLE && !atomic_load(&issues)) ||
-           wait_blocked_all_threads(served);
+           wait_blocked_all_threads(false, served);
+}
+
+/* As sy_stall_waits, where the main thread is in MPI_Finalize since `ending`. */
+static uint64_t wait_blocked_ends(uint64_t ending, uint64_t wait, double *seconds)
+{
+    double ends = (double)(sy_clock_ns() - ending) / 1e9;
+
+    *seconds = wait && *seconds < ends ? *seconds : ends;
+    return wait * 31 + ending;
 }
 
 static bool wait_blocked_has_children(void)
@@ -262,12 +274,20 @@ static bool wait_blocked_has_handlers(void)
 uint64_t sy_blocked_look(double limit, unsigned *flags, double *seconds)
 {
     bool inside, served = false;
-    uint64_t wait = sy_stall_waits(&inside, seconds);
+    uint64_t wait = sy_stall_waits(&inside, seconds), ending = sy_ending_since();
 
     *flags = 0;
-    if (!wait || *seconds < limit || !wait_blocked_threads(inside, &served) ||
+    if (ending)
+        wait = wait_blocked_ends(ending, wait, seconds);
+    if (!wait || *seconds < limit ||
+        !(ending ? wait_blocked_all_threads(true, &served)
+                 : wait_blocked_threads(inside, &served)) ||
         wait_blocked_stays_outstanding())
         return 0;
+    if (ending)
+        *flags |= SY_BLOCKED_ENDING;
+    else if (sy_ending_is_awaited())
+        *flags |= SY_BLOCKED_MPI;
     if (sy_world.finalizing)
         *flags |= SY_BLOCKED_FINALIZING;
     if (sy_world.streaming)

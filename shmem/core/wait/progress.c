@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "core/fatal.h"
 #include "core/guard.h"
 #include "core/wait/blocked.h"
+#include "core/wait/ending.h"
 #include "core/wait/progress.h"
 #include "core/route/route.h"
 #include "core/wait/sleep.h"
@@ -325,10 +327,20 @@ static void wait_progress_answer_blocked(void)
     sy_boot->blocked(sy_boot_self, wait, flags);
 }
 
+/* What this PE does, and for how many seconds. */
+static double wait_progress_say(char *text, size_t room)
+{
+    double seconds = sy_stall_text(text, room);
+
+    if (sy_ending_since())
+        snprintf(text, room, "in MPI_Finalize, which waits for the other processes");
+    return seconds;
+}
+
 static void wait_progress_tell(bool asked)
 {
     char text[200];
-    double seconds = sy_stall_text(text, sizeof text);
+    double seconds = wait_progress_say(text, sizeof text);
 
     if (asked)
         wait_progress_answer_blocked();
@@ -355,7 +367,7 @@ static void wait_progress_on_stall(struct ev_loop *loop, ev_timer *watcher, int 
 static void wait_progress_on_report(struct ev_loop *loop, ev_async *watcher, int events)
 {
     char text[200];
-    double seconds = sy_stall_text(text, sizeof text);
+    double seconds = wait_progress_say(text, sizeof text);
 
     (void)loop, (void)watcher, (void)events;
     if (seconds > 0)

@@ -1,0 +1,112 @@
+/* See ending.h. MPI tells when MPI_Finalize is over, and not that it has begun. It is called once
+ * in a process; so while it lasts, and before that not, an address to which one of its calls
+ * returns is on the stack of the thread that has called it. */
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/wait/ending.h"
+#include "core/wait/stall.h"
+#include "util/clock.h"
+#include "util/says.h"
+
+enum {
+    WORDS = 1024,           /* read at a time */
+    DEPTH = 4 * 1024 * 1024 /* bytes of the stack that are looked at */
+};
+
+/* Code of a function behind its first byte: where calls in it return to. */
+struct code {
+    uintptr_t begin;
+    size_t length; /* 0: there is no such function */
+};
+
+static struct code wait_ending_find(const char *name)
+{
+    void *function = dlsym(RTLD_DEFAULT, name), *found = NULL;
+    Dl_info info;
+
+    if (!function || !dladdr1(function, &info, &found, RTLD_DL_SYMENT) || !found)
+        return (struct code){.length = 0};
+    return (struct code){.begin = (uintptr_t)function + 1,
+                         .length = ((const ElfW(Sym) *)found)->st_size};
+}
+
+/* Whether MPI_Finalize has returned. In Open MPI MPI_Finalized says so before it waits for others.
+ */
+static bool wait_ending_is_over(void)
+{
+    enum { OVER = 5 }; /* OMPI_MPI_STATE_FINALIZE_COMPLETED */
+    const int32_t *state = dlsym(RTLD_DEFAULT, "ompi_mpi_state");
+
+    return state ? __atomic_load_n(state, __ATOMIC_RELAXED) >= OVER : sy_says("MPI_Finalized");
+}
+
+/* The function that waits; that of Open MPI is one that MPI_Finalize jumps to. */
+static struct code wait_ending_find_finalize(void)
+{
+    struct code finalize = {.length = 0};
+
+    if (sy_says("MPI_Initialized") <= 0 || wait_ending_is_over())
+        return finalize;
+    finalize = wait_ending_find("ompi_mpi_finalize");
+    return finalize.length ? finalize : wait_ending_find("PMPI_Finalize");
+}
+
+/* The end of the main thread's stack; 0: not known. */
+static uintptr_t wait_ending_stack(uintptr_t *begin)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    unsigned long from, to, end = 0;
+    char line[400];
+
+    while (maps && !end && fgets(line, sizeof line, maps))
+        if (strstr(line, "[stack]") && sscanf(line, "%lx-%lx", &from, &to) == 2) {
+            *begin = to - from > DEPTH ? to - DEPTH : from;
+            end = to;
+        }
+    if (maps)
+        fclose(maps);
+    return end;
+}
+
+static bool wait_ending_is_on_stack(const struct code *code)
+{
+    uintptr_t word[WORDS], at = 0, end = wait_ending_stack(&at);
+    int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    bool found = false;
+
+    while (fd >= 0 && at < end && !found) {
+        ssize_t length = pread(fd, word, sizeof word, (off_t)at);
+        size_t count = length > 0 ? (size_t)length / sizeof *word : 0;
+        for (size_t i = 0; i < count && !found; i++)
+            found = word[i] - code->begin < code->length;
+        at = count ? at + count * sizeof *word : end;
+    }
+    if (fd >= 0)
+        close(fd);
+    return found;
+}
+
+uint64_t sy_ending_since(void)
+{
+    static uint64_t since;
+    struct code finalize = {.length = 0};
+
+    if (!sy_stall_is_waiting(getpid()))
+        finalize = wait_ending_find_finalize();
+    if (!finalize.length || !wait_ending_is_on_stack(&finalize))
+        since = 0;
+    else if (!since)
+        since = sy_clock_ns();
+    return since;
+}
+
+bool sy_ending_is_awaited(void)
+{
+    return sy_says("MPI_Initialized") > 0 && !sy_says("MPI_Finalized");
+}
