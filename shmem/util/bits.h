@@ -10,7 +10,7 @@
 #define SY_HIDDEN      __attribute__((visibility("hidden"))) /* variables: no detour over the GOT */
 #define SY_INLINE      __attribute__((always_inline)) static inline
 #define SY_NOINLINE    __attribute__((noinline)) /* keeps its registers out of the caller */
-#define SY_LINE        64 /* bytes of a cache line */
+#define SY_LINE        64                        /* bytes of a cache line */
 
 /* Has the compiler forget how a pointer was computed, where it would compute it again. */
 #define SY_OPAQUE(pointer) __asm__("" : "+r"(pointer))
@@ -35,12 +35,17 @@
 #endif
 
 /* Before a release store in such a function: tells ThreadSanitizer of it, whose loads by the
- * program see it. */
+ * program see it. Before a call that reads memory: tells of that, which it notes itself only once
+ * the call has returned, when what was sent may have been answered, and the memory be another
+ * thread's. */
 #ifdef SY_THREAD_SANITIZER
 void __tsan_release(void *word);
-#define SY_TELL_RELEASE(word) __tsan_release(word)
+void __tsan_read_range(void *from, unsigned long length);
+#define SY_TELL_RELEASE(word)      __tsan_release(word)
+#define SY_TELL_READ(from, length) __tsan_read_range(from, length)
 #else
-#define SY_TELL_RELEASE(word) ((void)0)
+#define SY_TELL_RELEASE(word)      ((void)0)
+#define SY_TELL_READ(from, length) ((void)0)
 #endif
 
 #define SY_COUNT(array) (sizeof(array) / sizeof((array)[0]))

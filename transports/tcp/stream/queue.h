@@ -10,10 +10,13 @@
  *   sender     tx.sent, sent                                the holder of the stream's send lock
  *   acks       tx.applied, applied, segments' removal       the holder of the poll lock
  * The producer publishes with a release store of tail; the sender reads no further than an acquire
- * load of it. The space behind `applied` is the producer's again after an acquire load of that. It
- * takes it a window at a time. When all of the ring is free, it begins at the front again (`shift`,
- * which nobody reads while nothing is in the queue): so a queue that never has much to hold touches
- * few pages. Those of a queue that has been empty for a while go back to the kernel (idle.c). */
+ * load of it. The space behind `applied` is the producer's again after an acquire load of that: the
+ * sender no longer reads it, since a call that sends has copied all that it takes before the other
+ * side can confirm it, and `applied` moves by such confirmations alone, which come through the
+ * kernel too, or under both locks. The producer takes that space a window at a time. When all of
+ * the ring is free, it begins at the front again (`shift`, which nobody reads while nothing is in
+ * the queue): so a queue that never has much to hold touches few pages. Those of a queue that has
+ * been empty for a while go back to the kernel (idle.c). */
 #ifndef TCP_QUEUE_H
 #define TCP_QUEUE_H
 

@@ -140,6 +140,8 @@ static ssize_t send_parts(int fd, const struct tcp_out *out)
     if (out->left > sizeof small) {
         struct msghdr message = {.msg_iov = (struct iovec *)out->part + out->first,
                                  .msg_iovlen = (size_t)(out->count - out->first)};
+        for (int i = out->first; i < out->count; i++)
+            SY_TELL_READ(out->part[i].iov_base, out->part[i].iov_len);
         return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     }
     for (int i = out->first; i < out->count; i++)
