@@ -94,7 +94,7 @@ core_sources = \
 	shmem/core/wait/progress.c shmem/core/wait/progress.h \
 	shmem/core/wait/blocked.c shmem/core/wait/blocked.h \
 	shmem/core/rma.c shmem/core/rma.h shmem/core/rma_staged.c shmem/core/rma_staged.h \
-	shmem/core/memory/pipeline.c shmem/core/memory/pipeline.h shmem/core/memory/landing.c shmem/core/memory/landing.h \
+	shmem/core/memory/pipeline.c shmem/core/memory/pipeline.h shmem/core/memory/bounce.c shmem/core/memory/bounce.h \
 	shmem/core/route/route.c shmem/core/route/route.h \
 	shmem/core/route/route_job.c shmem/core/route/route_job.h \
 	shmem/core/route/route_agree.c \

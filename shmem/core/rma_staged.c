@@ -51,7 +51,7 @@ bool sy_rma_staged(const struct sy_target *target, const void *local, size_t len
     struct sy_staged_side other;
 
     return sy_staged_has(local, &other.window, &other.offset) ||
-           (rma_staged_near(target, pe, &other) ? other.staged : sy_pipeline_lands(&m));
+           (rma_staged_near(target, pe, &other) ? other.staged : sy_pipeline_bounces(&m));
 }
 
 /* Copies between two sides that are this PE's or mapped. */
@@ -101,7 +101,7 @@ static void rma_staged_all(const struct sy_pipeline *m)
 {
     if (m->side->staged && rma_staged_by_transport(m))
         return;
-    if (m->side->staged || sy_pipeline_lands(m) || (!m->put && rma_staged_in_turns(m)))
+    if (m->side->staged || sy_pipeline_bounces(m) || (!m->put && rma_staged_in_turns(m)))
         sy_pipeline_move(m);
     else
         sy_pipeline_issue(m, 0, m->side->here, m->length, SY_BLOCKING);
@@ -130,7 +130,7 @@ static bool rma_staged_concerns(const struct sy_pipeline *m, const struct sy_sta
 {
     if (m->side->staged || near)
         return m->side->staged || other->staged;
-    return sy_pipeline_lands(m) || (!m->put && rma_staged_in_turns(m));
+    return sy_pipeline_bounces(m) || (!m->put && rma_staged_in_turns(m));
 }
 
 bool sy_rma_staged_transfer(const char *what, shmem_ctx_t ctx, const struct sy_target *target,
@@ -273,7 +273,7 @@ bool sy_rma_staged_amo(const char *what, const struct sy_amo *amo)
 
     if (!sy_staged_is(amo->window))
         return false;
-    if (!sy_staged_counts(amo->window))
+    if (!sy_staged_has_amo(amo->window))
         sy_fatal("%s with PE %d: the memory space is of a device that has no atomic operations; "
                  "shmemx_space_get_caps tells (SHMEMX_SPACE_CAP_ATOMICS)",
                  sy_callsite_routine(what), amo->pe);

@@ -58,7 +58,7 @@ struct sy_control_team {
     char scratch[SY_NOTIFY_SCRATCH]; /* data that are sent to the owner; others write */
 } __attribute__((aligned(SY_LINE)));
 
-#define SY_CONTROL_WIDE_OFFSET (SY_CONTROL_SPACE - SY_CONTROL_LANDING - SY_CONTROL_WIDE)
+#define SY_CONTROL_WIDE_OFFSET (SY_CONTROL_SPACE - SY_CONTROL_BOUNCE - SY_CONTROL_WIDE)
 
 /* Slots there is scratch for; and those of few teams, with more of it, behind the slots. */
 #define SY_CONTROL_TEAMS_MAX  (SY_CONTROL_WIDE_OFFSET / sizeof(struct sy_control_team))

@@ -5,7 +5,7 @@
  *     get: copied from the other PE's device; travels; copied to this PE's device
  *
  * Memory that a piece is in between is this PE's, in `room`, and where the other PE's device is
- * reached by small messages only, a slot of that PE's landing room (core/memory/landing.h). Both
+ * reached by small messages only, a slot of that PE's bounce buffers (core/memory/bounce.h). Both
  * are used again when a piece is over. The copy there is asked for when what it needs has arrived;
  * that PE tells when it is over, for which it is asked again and again. So signals, fences and
  * quiets of the program, which come after this call, find all of it done. */
@@ -14,17 +14,17 @@
 
 #include "core/callsite.h"
 #include "core/fatal.h"
-#include "core/memory/landing.h"
+#include "core/memory/bounce.h"
 #include "core/memory/pipeline.h"
 #include "core/start/transport_stubs.h"
 
 #define AHEAD 4 /* pieces that are under way */
 
-_Static_assert(AHEAD == SY_LANDING_SLOTS, "a claim is for the pieces of a transfer");
+_Static_assert(AHEAD == SY_BOUNCE_SLOTS, "a claim is for the pieces of a transfer");
 
-/* The shortest transfer that lands. Shorter ones go in small messages: claiming slots takes as
- * long. */
-#define LAND_LEAST ((size_t)64 << 10)
+/* The shortest transfer that goes through them. Shorter ones go in small messages: claiming slots
+ * takes as long. */
+#define BOUNCE_LEAST ((size_t)64 << 10)
 
 /* ---- room ---- */
 
@@ -50,7 +50,7 @@ void sy_pipeline_give(char *room, size_t length)
 
 /* ---- pieces ---- */
 
-enum step { COPY, TRAVEL, LAND, OVER };
+enum step { COPY, TRAVEL, REMOTE_COPY, OVER };
 
 /* A piece that is under way. */
 struct piece {
@@ -58,7 +58,7 @@ struct piece {
     unsigned slot;
     char *room;
     size_t done, length;
-    char landed; /* what the other PE has answered: its copy is over */
+    char remote_over; /* what the other PE has answered: its copy is over */
     struct sy_device_copying copying;
     struct sy_transport_ticket *ticket;
 };
@@ -70,8 +70,8 @@ struct moving {
     char *room;      /* or NULL: this PE's side is memory of the host */
     size_t most;     /* bytes of a piece */
     unsigned copies; /* pieces that are copied from this PE's device at a time */
-    bool lands, ahead;
-    struct sy_landing landing;
+    bool bounces, ahead;
+    struct sy_bounce bounce;
     struct piece piece[AHEAD];
 };
 
@@ -100,30 +100,30 @@ static void pipeline_travel(const struct moving *m, struct piece *piece)
     const struct sy_pipeline *p = m->p;
     struct sy_transfer slot;
 
-    if (!m->lands) {
+    if (!m->bounces) {
         sy_pipeline_issue(p, piece->done, piece->room, piece->length, m->ahead ? 0 : SY_BLOCKING);
         if (m->ahead)
             pipeline_mark(m, piece);
         return;
     }
-    slot = sy_landing_slot(&m->landing, piece->slot, piece->room, piece->length);
+    slot = sy_bounce_slot(&m->bounce, piece->slot, piece->room, piece->length);
     (p->put ? sy_issue_put : sy_issue_get)(p->what, p->ctx, &slot, 0);
     pipeline_mark(m, piece);
 }
 
 static void pipeline_inquire(const struct moving *m, struct piece *piece)
 {
-    piece->landed = 0;
-    sy_landing_inquire(&m->landing, piece->slot, m->p->target->window, &piece->landed);
+    piece->remote_over = 0;
+    sy_bounce_inquire(&m->bounce, piece->slot, m->p->target->window, &piece->remote_over);
     pipeline_mark(m, piece);
 }
 
-static void pipeline_land(const struct moving *m, struct piece *piece)
+static void pipeline_remote_copy(const struct moving *m, struct piece *piece)
 {
     const struct sy_pipeline *p = m->p;
 
-    sy_landing_ask(&m->landing, piece->slot, p->target->window, p->put,
-                   p->target->offset + piece->done, piece->length);
+    sy_bounce_ask(&m->bounce, piece->slot, p->target->window, p->put,
+                  p->target->offset + piece->done, piece->length);
     pipeline_inquire(m, piece);
 }
 
@@ -139,7 +139,7 @@ static void pipeline_copy(const struct moving *m, struct piece *piece)
 
 static bool pipeline_has(const struct moving *m, enum step step)
 {
-    return step == COPY ? m->p->side->staged : step == LAND ? m->lands : true;
+    return step == COPY ? m->p->side->staged : step == REMOTE_COPY ? m->bounces : true;
 }
 
 /* The step after this one; a get goes through a put's steps backwards. */
@@ -147,8 +147,8 @@ static enum step pipeline_after(const struct moving *m, enum step step)
 {
     do {
         if (step == OVER)
-            step = m->p->put ? COPY : LAND;
-        else if (step == (m->p->put ? LAND : COPY))
+            step = m->p->put ? COPY : REMOTE_COPY;
+        else if (step == (m->p->put ? REMOTE_COPY : COPY))
             step = OVER;
         else
             step = m->p->put ? step + 1 : step - 1;
@@ -166,8 +166,8 @@ static void pipeline_begin(const struct moving *m, struct piece *piece)
     case TRAVEL:
         pipeline_travel(m, piece);
         break;
-    case LAND:
-        pipeline_land(m, piece);
+    case REMOTE_COPY:
+        pipeline_remote_copy(m, piece);
         break;
     case OVER:
         break;
@@ -188,7 +188,7 @@ static bool pipeline_stepped(const struct moving *m, struct piece *piece)
     if (answer)
         sy_fatal("%s with PE %d: %s", sy_callsite_routine(m->p->what), m->p->pe, strerror(-answer));
     piece->ticket = NULL;
-    if (piece->step != LAND || piece->landed)
+    if (piece->step != REMOTE_COPY || piece->remote_over)
         return true;
     pipeline_inquire(m, piece);
     return false;
@@ -259,9 +259,9 @@ static void pipeline_all(struct moving *m)
 
 /* ---- all of it ---- */
 
-bool sy_pipeline_lands(const struct sy_pipeline *p)
+bool sy_pipeline_bounces(const struct sy_pipeline *p)
 {
-    return p->length >= LAND_LEAST && sy_staged_is(p->target->window) &&
+    return p->length >= BOUNCE_LEAST && sy_staged_is(p->target->window) &&
            !(sy_route_to(p->pe)->table->capabilities & SY_SERVES);
 }
 
@@ -269,22 +269,22 @@ void sy_pipeline_move(const struct sy_pipeline *p)
 {
     struct moving m = {.p = p,
                        .route = sy_route_to(p->pe),
-                       .lands = sy_pipeline_lands(p),
+                       .bounces = sy_pipeline_bounces(p),
                        .most = SY_PIPELINE_PIECE,
                        .copies = 1};
 
-    if (m.lands) {
-        m.most = SY_LANDING_BYTES;
-        sy_landing_claim(&m.landing, p->what, p->ctx, p->pe);
+    if (m.bounces) {
+        m.most = SY_BOUNCE_BYTES;
+        sy_bounce_claim(&m.bounce, p->what, p->ctx, p->pe);
     }
-    m.ahead = (m.lands || p->length > m.most) && m.route->table->mark != sy_transport_stubs.mark;
+    m.ahead = (m.bounces || p->length > m.most) && m.route->table->mark != sy_transport_stubs.mark;
     if (p->side->staged) {
         m.room = sy_pipeline_room(p->what, p->length);
         m.copies += sy_staged_is_ahead(p->side->window);
     }
     pipeline_all(&m);
-    if (m.lands)
-        sy_landing_release(&m.landing);
+    if (m.bounces)
+        sy_bounce_release(&m.bounce);
     if (m.room)
         sy_pipeline_give(m.room, p->length);
 }

@@ -30,9 +30,9 @@ struct sy_pipeline {
 /* Moves all of it. A get is complete on return; of a put the source may be used again. */
 void sy_pipeline_move(const struct sy_pipeline *p);
 
-/* Whether it goes through the other PE's landing room, which pays where the transport would carry
+/* Whether it goes through the other PE's bounce buffers, which pays where the transport would carry
  * such a transfer in small messages. */
-bool sy_pipeline_lands(const struct sy_pipeline *p);
+bool sy_pipeline_bounces(const struct sy_pipeline *p);
 
 /* A part of a transfer between this PE's side and the target, from `done` on, as one operation of
  * the transport. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/fatal.h"
-#include "core/memory/landing.h"
+#include "core/memory/bounce.h"
 #include "core/memory/staged.h"
 #include "core/memory/windows.h"
 
@@ -35,7 +35,7 @@ void sy_staged_remove(unsigned window)
 {
     if (!sy_staged_is(window))
         return;
-    sy_landing_end(window);
+    sy_bounce_end(window);
     atomic_store(&staged[window].device, NULL);
     pthread_mutex_destroy(&staged[window].lock);
     if (atomic_fetch_sub(&sy_staged_windows, 1) == 1)
@@ -47,7 +47,7 @@ bool sy_staged_is(unsigned window)
     return window < SY_REGIONS && atomic_load(&staged[window].device);
 }
 
-bool sy_staged_counts(unsigned window)
+bool sy_staged_has_amo(unsigned window)
 {
     return staged[window].capabilities & SY_POOL_AMO;
 }
@@ -77,34 +77,6 @@ static void staged_end(unsigned window)
         pthread_mutex_unlock(&staged[window].lock);
 }
 
-int sy_staged_copy(unsigned window, bool in, uint64_t offset, void *local, size_t length)
-{
-    struct sy_error err = {""};
-
-    if (!sy_staged_has_room(window, offset, length))
-        return !sy_staged_is(window) ? -EFAULT
-               : in                  ? sy_landing_command(window, offset, local, length)
-                                     : sy_landing_answer(window, offset, local, length);
-    const struct sy_device *device = staged[window].device;
-    staged_begin(window);
-    int rc = device->copy(staged[window].self, staged[window].pool,
-                          in ? SY_DEVICE_IN : SY_DEVICE_OUT, offset, local, length, &err);
-    staged_end(window);
-    if (rc)
-        sy_fatal("copying %zu bytes %s memory of device %s: %s", length, in ? "to" : "from",
-                 device->name, *err.text ? err.text : strerror(-rc));
-    return 0;
-}
-
-/* ---- copies that go on by themselves ---- */
-
-bool sy_staged_is_ahead(unsigned window)
-{
-    const struct sy_device *device = staged[window].device;
-
-    return staged[window].capabilities & SY_POOL_AHEAD && device->copy_begin && device->copy_end;
-}
-
 static SY_COLD void staged_fail(unsigned window, const char *what, const struct sy_error *err,
                                 int rc)
 {
@@ -115,6 +87,33 @@ static SY_COLD void staged_fail(unsigned window, const char *what, const struct 
 static const char *staged_copying(bool in)
 {
     return in ? "copying to" : "copying from";
+}
+
+int sy_staged_copy(unsigned window, bool in, uint64_t offset, void *local, size_t length)
+{
+    struct sy_error err = {""};
+
+    if (!sy_staged_has_room(window, offset, length))
+        return !sy_staged_is(window) ? -EFAULT
+               : in                  ? sy_bounce_command(window, offset, local, length)
+                                     : sy_bounce_answer(window, offset, local, length);
+    const struct sy_device *device = staged[window].device;
+    staged_begin(window);
+    int rc = device->copy(staged[window].self, staged[window].pool,
+                          in ? SY_DEVICE_IN : SY_DEVICE_OUT, offset, local, length, &err);
+    staged_end(window);
+    if (rc)
+        staged_fail(window, staged_copying(in), &err, rc);
+    return 0;
+}
+
+/* ---- copies that go on by themselves ---- */
+
+bool sy_staged_is_ahead(unsigned window)
+{
+    const struct sy_device *device = staged[window].device;
+
+    return staged[window].capabilities & SY_POOL_AHEAD && device->copy_begin && device->copy_end;
 }
 
 int sy_staged_begin(unsigned window, bool in, uint64_t offset, void *local, size_t length,
@@ -195,7 +194,7 @@ int sy_staged_amo(unsigned window, enum sy_amo_op op, uint64_t offset, size_t wi
 
     if (!sy_staged_has_room(window, offset, width))
         return -EFAULT;
-    if (!sy_staged_counts(window))
+    if (!sy_staged_has_amo(window))
         return -EOPNOTSUPP;
     const struct sy_device *device = staged[window].device;
     staged_begin(window);
@@ -203,7 +202,6 @@ int sy_staged_amo(unsigned window, enum sy_amo_op op, uint64_t offset, size_t wi
                          compare, result ? result : &old, &err);
     staged_end(window);
     if (rc)
-        sy_fatal("an atomic operation in memory of device %s: %s", device->name,
-                 *err.text ? err.text : strerror(-rc));
+        staged_fail(window, "an atomic operation in", &err, rc);
     return 0;
 }

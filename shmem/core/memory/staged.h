@@ -25,7 +25,7 @@ void sy_staged_remove(unsigned window);
 
 /* Whether a window is staged; whether it has atomic operations. */
 bool sy_staged_is(unsigned window);
-bool sy_staged_counts(unsigned window);
+bool sy_staged_has_amo(unsigned window);
 
 /* Whether this PE's `address` lies in a staged window, and where. */
 bool sy_staged_find(const void *address, unsigned *window, uint64_t *offset) SY_COLD;

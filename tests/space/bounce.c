@@ -74,7 +74,7 @@ static void counted(long round)
         fail("an atomic operation came before a put that a fence had before it", round);
 }
 
-/* More transfers than there are landing rooms, all with the same PE. */
+/* More transfers than there are bounce buffers, all with the same PE. */
 static void *crowd(void *arg)
 {
     size_t thread = (size_t)arg, length = SIZE / THREADS / 8 * 8;
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
             fail("the space does not end", life);
     }
     if (!me)
-        puts("landing: OK");
+        puts("bounce: OK");
     free(mine);
     shmem_finalize();
     return 0;
