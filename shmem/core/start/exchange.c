@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <config.h>
 #include "core/start/boot.h"
@@ -65,10 +63,9 @@ static uint64_t start_exchange_machine_identity(void)
  * inside one; so does SHMEM_PES_PER_NODE. */
 static uint64_t start_exchange_host_identity(uint64_t machine)
 {
-    struct stat ns;
+    uint64_t network = sy_machine_network_of(machine);
 
-    return stat("/proc/self/ns/net", &ns) ? machine
-                                          : sy_hash(&ns.st_ino, sizeof ns.st_ino, machine);
+    return network ? network : machine;
 }
 
 static uint64_t start_exchange_node_identity(uint64_t host, long pes_per_node)

@@ -17,14 +17,21 @@ uint64_t sy_machine_boot(void)
     return got > 0 ? sy_hash(boot, (uint64_t)got, 0) | 1 : 0;
 }
 
-uint64_t sy_machine_network(void)
+uint64_t sy_machine_network_of(uint64_t machine)
 {
-    uint64_t boot = sy_machine_boot(), where[2];
+    uint64_t where[2];
     struct stat space;
 
-    if (!boot || stat("/proc/self/ns/net", &space))
+    if (stat("/proc/self/ns/net", &space))
         return 0;
     where[0] = space.st_dev;
     where[1] = space.st_ino;
-    return sy_hash(where, sizeof where, boot) | 1;
+    return sy_hash(where, sizeof where, machine) | 1;
+}
+
+uint64_t sy_machine_network(void)
+{
+    uint64_t boot = sy_machine_boot();
+
+    return boot ? sy_machine_network_of(boot) : 0;
 }

@@ -8,7 +8,9 @@
 /* Equal on processes that run on one kernel; 0: not known. */
 uint64_t sy_machine_boot(void);
 
-/* Equal on processes that share the loopback interface; 0: not known. */
+/* Equal on processes that share the loopback interface; 0: not known. The second is for a machine
+ * that the caller knows by another number than the first function's. */
 uint64_t sy_machine_network(void);
+uint64_t sy_machine_network_of(uint64_t machine);
 
 #endif
