@@ -1,7 +1,5 @@
 /* Slurm's lists of hosts and of tasks a node: see nodes.h. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bootstrap/slurm/nodes.h"
 #include "util/net/host_pattern.h"
@@ -40,23 +38,13 @@ bool sy_slurm_host(const char *list, long index, char *host, size_t room)
 
 long sy_slurm_node_of(const char *tasks, long task)
 {
-    for (long node = 0; *tasks;) {
-        char *end;
-        long each = strtol(tasks, &end, 10), nodes = 1;
-        if (each < 1 || end == tasks)
-            return -1;
-        if (!strncmp(end, "(x", 2)) {
-            nodes = strtol(end + 2, &end, 10);
-            if (nodes < 1 || *end++ != ')')
-                return -1;
-        }
+    long node = 0, each, nodes;
+
+    while ((tasks = sy_host_pattern_number(tasks, &each, &nodes)) && each > 0 && nodes > 0) {
         if (task / each < nodes)
             return node + task / each;
         task -= each * nodes;
         node += nodes;
-        tasks = end + (*end == ',');
-        if (*end && *end != ',')
-            return -1;
     }
     return -1;
 }

@@ -6,33 +6,21 @@
 #include "bootstrap/launcher/options/flags.h"
 #include "bootstrap/launcher/options/hostlist.h"
 #include "bootstrap/launcher/stdio/plain.h"
+#include "util/net/host_pattern.h"
 
-static int allocation_slots_in(const char *text)
+static int allocation_slots(long count)
 {
-    long count = strtol(text, NULL, 10);
-
     return count < 1 ? 1 : count > SY_HOST_SLOTS_MAX ? SY_HOST_SLOTS_MAX : (int)count;
 }
 
-/* "2(x3),1": 2 for each of the first three hosts, 1 for the next. */
 static void allocation_set_counts(struct sy_hostlist *list, const char *text)
 {
+    long count, times;
     int host = 0;
 
-    while (*text && host < list->count) {
-        char *end;
-        long times = 1;
-
-        if (strtol(text, &end, 10), end == text)
-            return;
-        if (strncmp(end, "(x", 2) == 0) {
-            times = strtol(end + 2, &end, 10);
-            end += *end == ')';
-        }
+    while ((text = sy_host_pattern_number(text, &count, &times)))
         for (; times > 0 && host < list->count; times--)
-            list->host[host++].slots = allocation_slots_in(text);
-        text = end + (*end == ',');
-    }
+            list->host[host++].slots = allocation_slots(count);
 }
 
 static char *allocation_of_slurm(struct sy_hostlist *list)
@@ -62,7 +50,7 @@ static char *allocation_of_lsf(struct sy_hostlist *list)
 
         if (!count)
             break;
-        fault = sy_hostlist_put(list, name, allocation_slots_in(count), 0);
+        fault = sy_hostlist_put(list, name, allocation_slots(strtol(count, NULL, 10)), 0);
         name = strtok_r(NULL, " ", &save);
     }
     free(text);
@@ -85,7 +73,7 @@ static char *allocation_of_grid_engine(struct sy_hostlist *list)
         char name[256], slots[16];
 
         if (sscanf(line, "%255s %15s", name, slots) == 2 && atoi(slots) > 0)
-            fault = sy_hostlist_put(list, name, allocation_slots_in(slots), 0);
+            fault = sy_hostlist_put(list, name, allocation_slots(strtol(slots, NULL, 10)), 0);
     }
     free(line);
     fclose(in);

@@ -60,14 +60,7 @@ static uint64_t start_exchange_machine_identity(void)
 }
 
 /* Network namespaces divide a machine into nodes, because the socket that hands over memory stays
- * inside one; so does SHMEM_PES_PER_NODE. */
-static uint64_t start_exchange_host_identity(uint64_t machine)
-{
-    uint64_t network = sy_machine_network_of(machine);
-
-    return network ? network : machine;
-}
-
+ * inside one; so does SHMEM_PES_PER_NODE. host: of the former. */
 static uint64_t start_exchange_node_identity(uint64_t host, long pes_per_node)
 {
     long virtual_node = pes_per_node > 0 ? sy_world.pe / pes_per_node : 0;
@@ -483,7 +476,7 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
 {
     char pack[PACK_MAX] = "";
     uint64_t machine = start_exchange_machine_identity();
-    uint64_t host_identity = start_exchange_host_identity(machine);
+    uint64_t network = sy_machine_network_of(machine), host_identity = network ? network : machine;
     struct identity mine = {.node = start_exchange_node_identity(host_identity, pes_per_node),
                             .host = host_identity,
                             .processors = sy_processors_find(machine),

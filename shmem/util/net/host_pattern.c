@@ -41,7 +41,7 @@ size_t sy_host_pattern_length(const char *list)
 }
 
 /* Reads a number; returns what follows it, or NULL. */
-static const char *host_pattern_number(const char *at, long *number)
+static const char *host_pattern_digits(const char *at, long *number)
 {
     size_t digits = strspn(at, "0123456789");
 
@@ -52,12 +52,12 @@ static const char *host_pattern_number(const char *at, long *number)
 /* Reads "01-08" or "7"; returns the comma or bracket behind it, or NULL. */
 static const char *host_pattern_range(const char *at, struct range *range)
 {
-    const char *end = host_pattern_number(at, &range->from);
+    const char *end = host_pattern_digits(at, &range->from);
 
     range->to = range->from;
     range->digits = end ? (int)(end - at) : 0;
     if (end && *end == '-')
-        end = host_pattern_number(end + 1, &range->to);
+        end = host_pattern_digits(end + 1, &range->to);
     return end && range->to >= range->from && (*end == ',' || *end == ']') ? end : NULL;
 }
 
@@ -138,4 +138,20 @@ int sy_host_pattern_expand(const char *text, size_t length, long most,
     int rc = host_pattern_check(text, e.end, most, err);
 
     return rc ? rc : host_pattern_go_through(&e, 0, text);
+}
+
+const char *sy_host_pattern_number(const char *list, long *each, long *hosts)
+{
+    char *end;
+
+    *each = strtol(list, &end, 10);
+    *hosts = 1;
+    if (end == list)
+        return NULL;
+    if (!strncmp(end, "(x", 2)) {
+        *hosts = strtol(end + 2, &end, 10);
+        if (*end++ != ')')
+            return NULL;
+    }
+    return *end == ',' ? end + 1 : *end ? NULL : end;
 }

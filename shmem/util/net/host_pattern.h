@@ -19,4 +19,8 @@ int sy_host_pattern_expand(const char *text, size_t length, long most,
                            int (*each)(void *arg, const char *name), void *arg,
                            struct sy_error *err);
 
+/* Reads the first element of Slurm's numbers for the hosts of a list, "2(x3),1": *each for each of
+ * *hosts hosts. Returns what follows it, or NULL where there is none or it is malformed. */
+const char *sy_host_pattern_number(const char *list, long *each, long *hosts);
+
 #endif
