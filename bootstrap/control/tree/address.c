@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bootstrap/control/tree/state.h"
+#include "util/error.h"
 #include "util/net/lookup.h"
 
 /* ---- where this PE listens ---- */
@@ -140,8 +141,16 @@ int sy_tree_place_resolve(const char *name, uint16_t port, struct tree_addresses
     struct sockaddr_storage found[TREE_ADDRESSES];
     int count = sy_lookup(name, port, found, TREE_ADDRESSES, err);
 
-    *addresses = (struct tree_addresses){.count = count, .port = port};
-    for (int i = 0; i < count; i++)
-        addresses->entry[i] = sy_socket_ip(&found[i]);
+    *addresses = (struct tree_addresses){.port = port};
+    for (int i = 0; i < count; i++) {
+        struct sy_ip ip = sy_socket_ip(&found[i]);
+        if (ip.family == 4 || !sy_ip_link_local(&ip))
+            addresses->entry[addresses->count++] = ip;
+    }
+    if (count > 0 && !addresses->count)
+        return sy_fail(err, EADDRNOTAVAIL,
+                       "%.255s is a link-local address, which means something on one host only; "
+                       "another address of that host is needed",
+                       name);
     return count < 0 ? count : 0;
 }

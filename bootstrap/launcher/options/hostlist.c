@@ -137,16 +137,33 @@ static char *hostlist_expand(struct sy_hostlist *list, const char *text, int slo
     return rc < 0 ? sy_memory_string(err.text) : sharing.fault;
 }
 
-/* "host", "host:4", "user@host:4". The second colon of an address of IPv6 tells it
- * from a number of slots. */
+/* Takes the brackets off an address of IPv6, as in "user@[::1]:4"; ranges have no colons. Returns
+ * the colon before a number of slots, or NULL. The second colon of an address that has no brackets
+ * tells it from such a number. */
+static char *hostlist_find_slots(char *name, bool *bracketed)
+{
+    char *open = strchr(name, '['), *close = open ? strchr(open, ']') : NULL;
+    char *colon = strrchr(name, ':');
+
+    *bracketed = close && memchr(open, ':', (size_t)(close - open)) && strchr(":", close[1]);
+    if (!*bracketed)
+        return colon && strchr(name, ':') == colon ? colon : NULL;
+    colon = close[1] ? close + 1 : NULL;
+    *close = '\0';
+    memmove(open, open + 1, (size_t)(close - open));
+    return colon;
+}
+
+/* "host", "host:4", "user@host:4", "[::1]:4". */
 static char *hostlist_add_element(struct sy_hostlist *list, const char *element, int slots,
                                   int most)
 {
     char *name = sy_memory_string(element), *fault;
-    char *colon = strrchr(name, ':');
+    bool bracketed;
+    char *colon = hostlist_find_slots(name, &bracketed);
     long number;
 
-    if (colon && strchr(name, ':') == colon) {
+    if (colon) {
         *colon = '\0';
         if (sy_parse_int(colon + 1, 1, SY_HOST_SLOTS_MAX, &number) != 0) {
             free(name);
@@ -154,7 +171,8 @@ static char *hostlist_add_element(struct sy_hostlist *list, const char *element,
         }
         slots = (int)number;
     }
-    fault = hostlist_expand(list, name, slots, most);
+    fault = bracketed ? sy_hostlist_put(list, name, slots, most)
+                      : hostlist_expand(list, name, slots, most);
     free(name);
     return fault;
 }
