@@ -1,10 +1,10 @@
 /* See crash.h. The handler works once: SA_RESETHAND restores the signal's default effect, and the
  * instruction that failed fails again when the handler returns. The handler must not take locks of
- * the program or allocate, with three exceptions: the first backtrace() of a process loads a library
- * (sy_callsite_prepare does that in time, for processes that live a second), dladdr() takes a lock
- * of the dynamic linker, and the name of the file behind memory that is lost is read from a stream.
- * Should it block in one of these, or crash, the process ends by the same signal: a timer sends it,
- * and while the handler runs it is not installed any more. */
+ * the program or allocate, with three exceptions: the first backtrace() of a process loads a
+ * library (sy_callsite_prepare does that in time, for processes that live a second), dladdr() takes
+ * a lock of the dynamic linker, and the name of the file behind memory that is lost is read from a
+ * stream. Should it block in one of these, or crash, the process ends by the same signal: a timer
+ * sends it, and while the handler runs it is not installed any more. */
 #include <execinfo.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/callsite.h"
 #include "core/crash.h"
 #include "core/memory/heap.h"
 #include "core/memory/staged.h"
@@ -149,7 +150,8 @@ static void crash_explain_lost(uintptr_t at)
             sy_log(SY_LOG_ERROR, "",
                    "  the address is in the %s of PE %d, in %s: somebody has shortened this file, "
                    "or its disk is full, or gone",
-                   entry->heap ? entry->heap->name : "memory", pe, *file ? file : "an unknown file");
+                   entry->heap ? entry->heap->name : "memory", pe,
+                   *file ? file : "an unknown file");
             return;
         }
     }
@@ -169,6 +171,9 @@ static void crash_on(int number, siginfo_t *info, void *context)
         else
             sy_log(SY_LOG_ERROR, "", "this PE has crashed: %s%s", crash_name(number),
                    " (SHMEM_BACKTRACE=no leaves this out):");
+        if (sy_callsite_asked)
+            sy_log(SY_LOG_ERROR, "", "  in %s, on a thread that carries out streams",
+                   sy_callsite_asked);
         if (!sent && number == SIGSEGV)
             crash_explain(info->si_addr);
         if (!sent && number == SIGBUS)

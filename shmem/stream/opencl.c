@@ -51,26 +51,26 @@ static void opencl_load(void)
     loaded = handle && !sy_stays_find(handle, functions, SY_COUNT(functions));
 }
 
-static SY_COLD void opencl_failed(const char *what, int status)
+static SY_COLD void opencl_failed(const char *routine, const char *what, int status)
 {
-    sy_fatal("a stream of an OpenCL queue: %s: OpenCL's error %d", what, status);
+    sy_fatal("%s: %s for the stream's OpenCL queue: OpenCL's error %d", routine, what, status);
 }
 
-/* The marker's callback, on a thread of the driver. */
+/* The marker's callback, on a thread of the driver. status: negative where a command before it has
+ * failed, or the device is lost. */
 static void opencl_on_marker(cl_object event, int status, void *point)
 {
-    (void)status;
-    sy_point_reach(point);
+    sy_point_reach(point, status < 0 ? status : 0);
     cl.ReleaseEvent(event);
 }
 
-static void opencl_before(struct sy_stream *stream, void *queue)
+static void opencl_before(struct sy_stream *stream, const char *routine, void *queue)
 {
     struct sy_point *point = sy_point_new(2); /* of the gate and of the callback */
     cl_object event = NULL;
 
     if (!point) {
-        sy_stream_failed(stream, "an operation on a stream of an OpenCL queue", ENOMEM);
+        sy_stream_failed(stream, routine, ENOMEM);
         return;
     }
     int status = cl.EnqueueMarkerWithWaitList(queue, 0, NULL, &event);
@@ -79,8 +79,8 @@ static void opencl_before(struct sy_stream *stream, void *queue)
     if (!status)
         status = cl.Flush(queue);
     if (status)
-        opencl_failed("a marker", status);
-    sy_stream_gate(stream, "a marker of an OpenCL queue", point);
+        opencl_failed(routine, "a marker", status);
+    sy_stream_gate(stream, routine, point);
 }
 
 /* Called by the stream's proxy thread when the stream has reached the operation. */
@@ -90,7 +90,7 @@ static void opencl_complete(void *event)
     cl.ReleaseEvent(event);
 }
 
-static void opencl_after(struct sy_stream *stream, void *queue)
+static void opencl_after(struct sy_stream *stream, const char *routine, void *queue)
 {
     cl_object context = NULL, event = NULL;
     int status = cl.GetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
@@ -100,8 +100,8 @@ static void opencl_after(struct sy_stream *stream, void *queue)
     if (!status)
         status = cl.EnqueueBarrierWithWaitList(queue, 1, &event, NULL);
     if (status)
-        opencl_failed("an event", status);
-    sy_stream_tell(stream, "an event of an OpenCL queue", opencl_complete, event);
+        opencl_failed(routine, "an event", status);
+    sy_stream_tell(stream, routine, opencl_complete, event);
 }
 
 /* Whether a handle can be a queue: an object that names two others. */

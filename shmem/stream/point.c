@@ -2,11 +2,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/fatal.h"
+#include "core/wait/stall.h"
 #include "stream/stream.h"
+#include "util/clock.h"
 
 struct sy_point {
     int references;
     bool reached;
+    int error;                     /* of what has reached it, or 0 */
     const struct sy_stream *marks; /* what reaches it, which is there until then; or NULL */
     struct sy_stream_op *waiting;  /* operations, linked by `behind` */
 };
@@ -42,9 +46,10 @@ void sy_point_drop(struct sy_point *point)
     pthread_mutex_unlock(&sy_stream_lock);
 }
 
-void sy_point_reach(struct sy_point *point)
+void sy_point_reach(struct sy_point *point, int error)
 {
     pthread_mutex_lock(&sy_stream_lock);
+    point->error = error;
     point->reached = true;
     for (struct sy_stream_op *op = point->waiting; op; op = op->behind)
         sy_stream_wake(op->stream);
@@ -67,8 +72,10 @@ void sy_point_await(struct sy_point *point, const char *routine)
     pthread_mutex_lock(&sy_stream_lock);
     if (!point->reached && point->marks)
         sy_stream_check_wait(point->marks, routine);
+    sy_stall_opened(sy_clock_ns(), routine);
     while (!point->reached)
         pthread_cond_wait(&any_reached, &sy_stream_lock);
+    sy_stall_opened(0, NULL);
     pthread_mutex_unlock(&sy_stream_lock);
 }
 
@@ -80,6 +87,7 @@ static enum sy_step point_step_gate(struct sy_stream_op *op)
 
     pthread_mutex_lock(&sy_stream_lock);
     bool reached = point->reached;
+    int error = point->error;
     if (reached) {
         point_drop(point);
     } else if (!op->waits) {
@@ -88,12 +96,17 @@ static enum sy_step point_step_gate(struct sy_stream_op *op)
         point->waiting = op;
     }
     pthread_mutex_unlock(&sy_stream_lock);
+    if (error)
+        sy_fatal(
+            "%s: a command before it in the stream's OpenCL queue has failed, or the device is "
+            "lost: OpenCL's error %d",
+            op->routine, error);
     return reached ? SY_STEP_DONE : SY_STEP_PARKED;
 }
 
 static enum sy_step point_step_mark(struct sy_stream_op *op)
 {
-    sy_point_reach(op->to.point);
+    sy_point_reach(op->to.point, 0);
     return SY_STEP_DONE;
 }
 
@@ -126,7 +139,7 @@ void sy_stream_mark(struct sy_stream *stream, const char *routine, struct sy_poi
     struct sy_stream_op *op = sy_stream_new(stream, routine, &mark);
 
     if (!op) {
-        sy_point_reach(point);
+        sy_point_reach(point, 0);
         return;
     }
     point->marks = stream;

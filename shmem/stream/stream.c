@@ -7,9 +7,11 @@
 #include "core/fatal.h"
 #include "core/start/config.h"
 #include "core/start/world.h"
+#include "core/wait/stall.h"
 #include "stream/worker.h"
 #include "stream/proxy.h"
 #include "stream/stream.h"
+#include "util/clock.h"
 #include "util/denied.h"
 #include "util/log.h"
 
@@ -121,13 +123,17 @@ static void stream_check(const struct sy_stream *stream, const char *routine)
 /* ---- waiting ---- */
 
 /* Waits until so many operations are complete. Under the lock. */
-static void stream_wait(struct sy_stream *stream, uint64_t completed)
+static void stream_wait(struct sy_stream *stream, uint64_t completed, const char *routine)
 {
+    if (stream->completed >= completed)
+        return;
+    sy_stall_opened(sy_clock_ns(), routine);
     while (stream->completed < completed) {
         if (completed < stream->wake_at)
             stream->wake_at = completed;
         pthread_cond_wait(&stream->done, &sy_stream_lock);
     }
+    sy_stall_opened(0, NULL);
 }
 
 void sy_stream_completed(struct sy_stream *stream, uint64_t count)
@@ -173,7 +179,7 @@ int sy_stream_synchronize(struct sy_stream *stream, const char *routine)
     stream_check(stream, routine);
     pthread_mutex_lock(&sy_stream_lock);
     sy_stream_check_wait(stream, routine);
-    stream_wait(stream, stream->added);
+    stream_wait(stream, stream->added, routine);
     int rc = stream_take_error(stream);
     pthread_mutex_unlock(&sy_stream_lock);
     return rc;
@@ -193,7 +199,7 @@ static void stream_end(struct sy_stream *stream, const char *routine)
 {
     pthread_mutex_lock(&sy_stream_lock);
     sy_stream_check_wait(stream, routine);
-    stream_wait(stream, stream->added);
+    stream_wait(stream, stream->added, routine);
     while (stream->held) {
         pthread_mutex_unlock(&sy_stream_lock);
         sched_yield();
@@ -285,10 +291,10 @@ void sy_stream_wake(struct sy_stream *stream)
 
 /* A full stream is waited for until half of it is complete, but not by a function that a stream
  * carries out: it might wait for itself. */
-static void stream_wait_for_room(struct sy_stream *stream)
+static void stream_wait_for_room(struct sy_stream *stream, const char *routine)
 {
     if (stream->added - stream->completed >= stream->depth && !sy_worker_serves())
-        stream_wait(stream, stream->added - stream->depth / 2);
+        stream_wait(stream, stream->added - stream->depth / 2, routine);
 }
 
 static void stream_append(struct sy_stream_op *op)
@@ -296,7 +302,7 @@ static void stream_append(struct sy_stream_op *op)
     struct sy_stream *stream = op->stream;
 
     pthread_mutex_lock(&sy_stream_lock);
-    stream_wait_for_room(stream);
+    stream_wait_for_room(stream, op->routine);
     if (op->team && sy_worker_enter(op)) {
         pthread_mutex_unlock(&sy_stream_lock);
         sy_stream_failed(stream, op->routine, ENOMEM);
@@ -326,8 +332,9 @@ void sy_stream_add(struct sy_stream_op *op)
         return;
     }
     inside = true;
-    foreign->before(stream, foreign->queue);
+    const char *routine = op->routine;
+    foreign->before(stream, routine, foreign->queue);
     stream_append(op);
-    foreign->after(stream, foreign->queue);
+    foreign->after(stream, routine, foreign->queue);
     inside = false;
 }

@@ -119,10 +119,10 @@ struct sy_stream_op {
  * added to the queue later begin after it. Called by the thread that adds, around each operation.
  * before: adds a command that has `sy_point_reach` called, of a point made by sy_stream_gate.
  * after: adds a command that waits, as for a user event, and sy_stream_tell with what ends that
- * wait. */
+ * wait. routine: of the operation. */
 struct sy_stream_foreign {
-    void (*before)(struct sy_stream *stream, void *queue);
-    void (*after)(struct sy_stream *stream, void *queue);
+    void (*before)(struct sy_stream *stream, const char *routine, void *queue);
+    void (*after)(struct sy_stream *stream, const char *routine, void *queue);
     void *queue;
 };
 
@@ -191,11 +191,12 @@ void sy_stream_failed(struct sy_stream *stream, const char *routine, int code);
 /* ---- hooks: of events, and for foreign queues ---- */
 
 /* A point has not been reached, and then has, for ever. Any thread may reach it, a callback of a
- * driver too. Each holder of a reference drops it. */
+ * driver too. error: of the queue's library, where what reaches it has failed; the operation behind
+ * it then ends the job. 0: none. Each holder of a reference drops it. */
 struct sy_point *sy_point_new(int references);
 void sy_point_hold(struct sy_point *point);
 void sy_point_drop(struct sy_point *point);
-void sy_point_reach(struct sy_point *point);
+void sy_point_reach(struct sy_point *point, int error);
 bool sy_point_reached(struct sy_point *point);
 void sy_point_await(struct sy_point *point, const char *routine);
 

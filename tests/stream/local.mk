@@ -6,6 +6,6 @@ tests_stream_typed_LDADD = shmem/libsma.la
 tests_stream_order_SOURCES = tests/stream/order.c tests/conformance/check.h
 tests_stream_order_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_stream_order_LDADD = shmem/libsma.la
-EXTRA_DIST += tests/stream/queue.c
+EXTRA_DIST += tests/stream/queue.c tests/stream/lost.c
 dist_check_SCRIPTS += tests/stream/opencl.test tests/stream/stream.test
 TESTS += tests/stream/opencl.test tests/stream/stream.test

@@ -422,7 +422,13 @@ static int mistake(const char *what)
     }
     if (!strcmp(what, "address"))
         shmemx_int_p_on_stream(&local, 1, next, stream);
-    else if (!strcmp(what, "pe"))
+    else if (!strcmp(what, "source"))
+        shmemx_int_put_on_stream(&word, (const int *)16, 1, next, stream);
+    else if (!strcmp(what, "lost")) {
+        static void *queue[4]; /* of the library lost.c */
+        CHECK(!shmemx_stream_from_opencl(queue, &stream));
+        shmemx_int_put_on_stream(&word, &local, 1, next, stream);
+    } else if (!strcmp(what, "pe"))
         shmemx_int_p_on_stream(&word, 1, npes, stream);
     else if (!strncmp(what, "in ", 3))
         mistake_inside(what + 3, stream);
