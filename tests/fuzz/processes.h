@@ -107,6 +107,13 @@ void sy_reaper_add(struct sy_reaper *reaper, int index, pid_t pid)
     (void)pid;
 }
 
+bool sy_reaper_restart(struct sy_reaper *reaper, pid_t pid)
+{
+    (void)reaper;
+    (void)pid;
+    return false;
+}
+
 void sy_reaper_review(struct sy_reaper *reaper, int index)
 {
     (void)reaper;
