@@ -93,17 +93,17 @@ static size_t apply_begin_payload(struct tcp_peer *peer, const char *from, size_
 
 static void apply_count(struct tcp_stream *stream, uint64_t bytes)
 {
-    _Atomic uint64_t *got = &stream->got[TCP_REQUESTS];
+    _Atomic uint64_t *applied = &stream->applied[TCP_REQUESTS];
 
-    atomic_store_explicit(got, atomic_load_explicit(got, memory_order_relaxed) + bytes,
+    atomic_store_explicit(applied, atomic_load_explicit(applied, memory_order_relaxed) + bytes,
                           memory_order_release); /* there is one writer, under the poll lock */
 }
 
 /* Whether the stream that this one awaits has been applied up to the position it awaits. */
 static bool apply_is_there(const struct tcp_peer *peer)
 {
-    return atomic_load_explicit(&peer->holder->stream.got[TCP_REQUESTS], memory_order_acquire) >=
-           peer->holds_until;
+    return atomic_load_explicit(&peer->holder->stream.applied[TCP_REQUESTS],
+                                memory_order_acquire) >= peer->holds_until;
 }
 
 /* Takes an AWAIT; true: the stream must stop after this record. */
@@ -181,7 +181,7 @@ void sy_tcp_apply_placed(struct tcp_stream *stream, enum tcp_channel channel, ui
     struct tcp_peer *peer = sy_tcp_peer_with(stream);
 
     if (channel == TCP_REPLIES) {
-        sy_pending_took(&peer->requests.pending, bytes, &stream->got[TCP_REPLIES]);
+        sy_pending_took(&peer->requests.pending, bytes, &stream->applied[TCP_REPLIES]);
         return;
     }
     if (peer->bounced && !sy_tcp_device_placed(peer))
@@ -253,8 +253,8 @@ size_t sy_tcp_apply_replies(struct tcp_stream *stream, const char *from, size_t 
 {
     struct tcp_peer *peer = sy_tcp_peer_with(stream);
     const struct sy_pending_reply *part;
-    size_t used = sy_pending_take(&peer->requests.pending, from, length, &stream->got[TCP_REPLIES],
-                                  &part, why);
+    size_t used = sy_pending_take(&peer->requests.pending, from, length,
+                                  &stream->applied[TCP_REPLIES], &part, why);
 
     if (SY_UNLIKELY(part))
         used += apply_begin_reply(peer, part, from + used, length - used,

@@ -25,10 +25,10 @@ void sy_tcp_idle_moved(struct tcp *tcp)
         sy_clock_set_timer(tcp->idle.timer.fd, tcp->idle.apart);
 }
 
-static uint64_t idle_got(const struct tcp_peer *peer)
+static uint64_t idle_applied(const struct tcp_peer *peer)
 {
-    return atomic_load_explicit(&peer->stream.got[TCP_REQUESTS], memory_order_relaxed) +
-           atomic_load_explicit(&peer->stream.got[TCP_REPLIES], memory_order_relaxed);
+    return atomic_load_explicit(&peer->stream.applied[TCP_REQUESTS], memory_order_relaxed) +
+           atomic_load_explicit(&peer->stream.applied[TCP_REPLIES], memory_order_relaxed);
 }
 
 /* Whether a queue is empty: all is confirmed, and no thread is about to note that it has sent
@@ -64,7 +64,7 @@ static bool idle_trim_requests(struct tcp_peer *peer)
 /* Tells the other side what has been applied, so that it need not keep it. */
 static void idle_tell(struct tcp_peer *peer)
 {
-    if (atomic_load_explicit(&peer->stream.told, memory_order_relaxed) != idle_got(peer))
+    if (atomic_load_explicit(&peer->stream.acked, memory_order_relaxed) != idle_applied(peer))
         sy_tcp_stream_tell(&peer->stream);
 }
 
@@ -80,7 +80,8 @@ static bool idle_trim(struct tcp_peer *peer)
 /* Whether nothing has moved since the last look and there may be something to trim. */
 static bool idle_rests(struct tcp_peer *peer)
 {
-    uint64_t moved = idle_got(peer) + sy_tx_tail(&peer->requests.tx) + sy_tx_tail(&peer->replies);
+    uint64_t moved = idle_applied(peer) + sy_tx_tail(&peer->requests.tx) +
+                     sy_tx_tail(&peer->replies);
 
     if (moved == peer->moved)
         return !peer->trimmed && atomic_load(&peer->stream.state) != TCP_STREAM_OVER;

@@ -74,7 +74,7 @@ void sy_tcp_outage_break(struct tcp_peer *peer)
     uint64_t progress = 0, now = sy_tcp_now();
 
     for (int c = 0; c < 2; c++)
-        progress += sy_tx_applied(peer->stream.queue[c].tx) + atomic_load(&peer->stream.got[c]);
+        progress += sy_tx_applied(peer->stream.queue[c].tx) + atomic_load(&peer->stream.applied[c]);
     outage->narrow = outage_owed(peer) && outage->first && progress == outage->progress &&
                      now - peer->up_since < SHORT_LIVED;
     if (!outage->narrow)

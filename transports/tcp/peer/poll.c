@@ -139,11 +139,11 @@ static bool poll_run_paused(struct tcp *tcp)
             struct tcp_peer *peer = sy_tcp_peer_at(tcp, i);
             if (!peer->stream.in.held)
                 continue;
-            uint64_t before = atomic_load_explicit(&peer->stream.got[TCP_REQUESTS],
+            uint64_t before = atomic_load_explicit(&peer->stream.applied[TCP_REQUESTS],
                                                    memory_order_relaxed);
             sy_tcp_receive(&peer->stream);
-            moved |= atomic_load_explicit(&peer->stream.got[TCP_REQUESTS], memory_order_relaxed) !=
-                     before;
+            moved |= atomic_load_explicit(&peer->stream.applied[TCP_REQUESTS],
+                                          memory_order_relaxed) != before;
         }
         any |= moved;
     } while (moved && atomic_load_explicit(&tcp->streams.paused, memory_order_relaxed));

@@ -16,10 +16,10 @@
 
 void sy_tcp_receive_reset(struct tcp_stream *stream)
 {
-    bool told_all = stream->in.told_all;
+    bool bye = stream->in.bye;
 
     free(stream->in.stash);
-    stream->in = (struct tcp_in){.told_all = told_all};
+    stream->in = (struct tcp_in){.bye = bye};
 }
 
 /* The other side has applied a channel up to here. The thread that sends may not have booked the
@@ -61,7 +61,7 @@ static void receive_end_frame(struct tcp_stream *stream)
     if (stream->in.flags & TCP_FRAME_ACK)
         atomic_store_explicit(&stream->ack_due, true, memory_order_release);
     if (stream->in.flags & TCP_FRAME_BYE)
-        stream->in.told_all = true;
+        stream->in.bye = true;
 }
 
 size_t sy_tcp_receive_cut(const char *to, size_t length, size_t left)
@@ -109,7 +109,7 @@ static size_t receive_room(const struct tcp_in *in, size_t direct)
         return direct < in->payload_left ? 0 : BEHIND_BYTES;
     if (in->payload)
         return BEHIND_BYTES - (uintptr_t)(in->payload + in->stashed) % 8;
-    return in->bulky ? BEHIND_BYTES : READ_BYTES;
+    return in->bulk_lately ? BEHIND_BYTES : READ_BYTES;
 }
 
 /* `length` bytes of a large payload have arrived. */
@@ -289,7 +289,7 @@ size_t sy_tcp_receive(struct tcp_stream *stream)
         }
         receive_use(stream, buffer, head + (size_t)got - into);
         in->bulk = direct || in->payload;
-        in->bulky = in->bulk || (in->bulky && (size_t)got < room);
+        in->bulk_lately = in->bulk || (in->bulk_lately && (size_t)got < room);
         if ((size_t)got < direct + room)
             break;
     }

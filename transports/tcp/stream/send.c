@@ -18,7 +18,7 @@ static bool send_has(const struct tcp_queue *queue)
 
 static uint64_t send_got(const struct tcp_stream *stream, enum tcp_channel channel)
 {
-    return atomic_load_explicit(&stream->got[channel], memory_order_acquire);
+    return atomic_load_explicit(&stream->applied[channel], memory_order_acquire);
 }
 
 /* Whether the other side must be asked: what it is to confirm has been sent. */
@@ -33,7 +33,7 @@ static bool send_must_tell(const struct tcp_stream *stream)
 {
     return atomic_load_explicit(&stream->ack_due, memory_order_relaxed) ||
            send_got(stream, TCP_REQUESTS) + send_got(stream, TCP_REPLIES) -
-                   atomic_load_explicit(&stream->told, memory_order_relaxed) >=
+                   atomic_load_explicit(&stream->acked, memory_order_relaxed) >=
                TELL_BYTES;
 }
 
@@ -72,10 +72,10 @@ static bool send_prepare(struct tcp_stream *stream)
     if (!stream->first_sent)
         flags |= stream->all->user->first_flags(stream);
     stream->first_sent = true;
-    /* Before `got` is read, so that what falls due for more than this frame tells stays due. */
+    /* Before `applied` is read, so that what falls due for more than this frame tells stays due. */
     atomic_exchange_explicit(&stream->ack_due, false, memory_order_acq_rel);
     uint64_t requests = send_got(stream, TCP_REQUESTS), replies = send_got(stream, TCP_REPLIES);
-    atomic_store_explicit(&stream->told, requests + replies, memory_order_relaxed);
+    atomic_store_explicit(&stream->acked, requests + replies, memory_order_relaxed);
     out->frame = (struct tcp_frame){.length = (uint32_t)length,
                                     .flags = flags,
                                     .requests = (uint32_t)requests,

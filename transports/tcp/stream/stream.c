@@ -98,8 +98,8 @@ struct tcp_positions sy_tcp_stream_freeze(struct tcp_stream *stream, int fd)
     stream_drop(stream);
     stream_set_state(stream, TCP_STREAM_DOWN);
     return (struct tcp_positions){
-        .requests = atomic_load_explicit(&stream->got[TCP_REQUESTS], memory_order_relaxed),
-        .replies = atomic_load_explicit(&stream->got[TCP_REPLIES], memory_order_relaxed),
+        .requests = atomic_load_explicit(&stream->applied[TCP_REQUESTS], memory_order_relaxed),
+        .replies = atomic_load_explicit(&stream->applied[TCP_REPLIES], memory_order_relaxed),
         .udp_port = stream->all->user->udp_port(stream, fd)};
 }
 
@@ -151,7 +151,7 @@ void sy_tcp_stream_adopt(struct tcp_stream *stream, int fd, const struct tcp_pos
 
 void sy_tcp_stream_broken(struct tcp_stream *stream, const char *why)
 {
-    bool over = stream->in.told_all;
+    bool over = stream->in.bye;
 
     stream->all->user->down(stream, over ? NULL : why);
     stream_drop(stream);
@@ -196,5 +196,5 @@ bool sy_tcp_stream_has_left(const struct tcp_stream *stream)
 {
     int state = sy_tcp_stream_state(stream);
 
-    return state == TCP_STREAM_OVER || state == TCP_STREAM_NEW || stream->in.told_all;
+    return state == TCP_STREAM_OVER || state == TCP_STREAM_NEW || stream->in.bye;
 }

@@ -33,13 +33,14 @@ struct tcp_stream;
 
 /* What the layer above is called for. Under the poll lock, but for `sent`. */
 struct tcp_stream_user {
-    /* Applies what has come on a channel (the index), counts whole records in `got`, and returns
-     * the bytes used: fewer than `length` where the last record is incomplete, its payload goes on
-     * (sy_tcp_receive_place), or in.held is set. *why: how the other side breaks the rules. */
+    /* Applies what has come on a channel (the index), counts whole records in `applied`, and
+     * returns the bytes used: fewer than `length` where the last record is incomplete, its payload
+     * goes on (sy_tcp_receive_place), or in.held is set. *why: how the other side breaks the rules.
+     */
     size_t (*apply[2])(struct tcp_stream *stream, const char *from, size_t length,
                        const char **why);
 
-    /* A payload has come whole: counts the `bytes` of its record in `got`. */
+    /* A payload has come whole: counts the `bytes` of its record in `applied`. */
     void (*placed)(struct tcp_stream *stream, enum tcp_channel channel, uint64_t bytes);
 
     /* More of a payload has come, where in.follow has been set with sy_tcp_receive_place. */
@@ -102,15 +103,15 @@ struct tcp_in {
     unsigned flags;
     char *payload; /* where the rest of a large payload goes, or NULL */
     size_t payload_left, payload_padding;
-    uint64_t payload_record; /* bytes that the record of that payload adds to `got` */
+    uint64_t payload_record; /* bytes that the record of that payload adds to `applied` */
     char *stash;             /* bytes received and not yet used: a record in part, or held */
     size_t stashed;
-    bool follow;   /* the user is told as the payload comes */
-    bool owes;     /* the user is to be told when no more is read for now */
-    bool bulk;     /* the last read brought a large payload */
-    bool bulky;    /* one did, and since then never many small records: another one may follow */
-    bool told_all; /* a BYE has come */
-    bool held;     /* what lies behind must wait; set by `apply` */
+    bool follow;      /* the user is told as the payload comes */
+    bool owes;        /* the user is to be told when no more is read for now */
+    bool bulk;        /* the last read brought a large payload */
+    bool bulk_lately; /* one did, and since then never many small records: another one may follow */
+    bool bye;         /* a BYE has come */
+    bool held;        /* what lies behind must wait; set by `apply` */
 };
 
 enum tcp_stream_state {
@@ -138,18 +139,18 @@ struct tcp_stream {
     _Atomic bool again;                  /* any thread: another one has found `send` taken */
     _Atomic bool ack_due;                /* any thread: the other side asks how far this one is */
     _Atomic bool bye;                    /* any thread: say BYE with the next frame */
-    uint64_t asked;        /* the other side has been asked about requests up to here */
-    bool first_sent;       /* the first frame of this connection has been sent */
-    int attended;          /* threads that read it all the time, so that epoll need not watch it */
-    _Atomic uint64_t told; /* of got[0] + got[1], with the last frame */
+    uint64_t asked;         /* the other side has been asked about requests up to here */
+    bool first_sent;        /* the first frame of this connection has been sent */
+    int attended;           /* threads that read it all the time, so that epoll need not watch it */
+    _Atomic uint64_t acked; /* of applied[0] + applied[1], with the last frame */
     _Atomic uint64_t handed[2]; /* bytes of the channels that the kernel has taken */
     _Atomic bool paused;        /* the socket is not read, since something is held */
     struct tcp_out out;
 
     /* poll */
-    _Alignas(SY_LINE) _Atomic uint64_t got[2]; /* bytes of the other side's channels applied */
-    _Atomic bool heard;                        /* a frame has come */
-    _Atomic bool serves_node;                  /* the other side applies for all PEs of its node */
+    _Alignas(SY_LINE) _Atomic uint64_t applied[2]; /* bytes of the other side's channels */
+    _Atomic bool heard;                            /* a frame has come */
+    _Atomic bool serves_node; /* the other side applies for all PEs of its node */
     struct tcp_in in;
 };
 
@@ -229,7 +230,7 @@ void sy_tcp_receive_reset(struct tcp_stream *stream);
 size_t sy_tcp_receive_cut(const char *to, size_t length, size_t left);
 
 /* Called by `apply`: the payload of a record goes on after the bytes that have come. Its bytes
- * `part` to `length` are received straight at `to`; then `bytes` are added to `got`. */
+ * `part` to `length` are received straight at `to`; then `bytes` are added to `applied`. */
 void sy_tcp_receive_place(struct tcp_stream *stream, char *to, size_t part, size_t length,
                           size_t bytes);
 
