@@ -52,13 +52,6 @@ static struct {
 
 /* ---- this PE's identity ---- */
 
-static uint64_t start_exchange_machine_identity(void)
-{
-    uint64_t boot = sy_machine_boot();
-
-    return boot ? boot : sy_hash(sy_world.host, strlen(sy_world.host), 1);
-}
-
 /* Network namespaces divide a machine into nodes, because the socket that hands over memory stays
  * inside one; so does SHMEM_PES_PER_NODE. host: of the former. */
 static uint64_t start_exchange_node_identity(uint64_t host, long pes_per_node)
@@ -475,7 +468,8 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
                 struct sy_error *err)
 {
     char pack[PACK_MAX] = "";
-    uint64_t machine = start_exchange_machine_identity();
+    uint64_t boot = sy_machine_boot();
+    uint64_t machine = boot ? boot : sy_hash(sy_world.host, strlen(sy_world.host), 1);
     uint64_t network = sy_machine_network_of(machine), host_identity = network ? network : machine;
     struct identity mine = {.node = start_exchange_node_identity(host_identity, pes_per_node),
                             .host = host_identity,
