@@ -54,7 +54,7 @@ SY_COLD void sy_put_signal_slow(shmem_ctx_t ctx, const struct sy_signal_put *put
 
     if (put->length) {
         struct sy_target data = sy_rma_target(what, put->dest, put->length, pe);
-        bool applied = !sy_staged_is(signal.window) || sy_staged_counts(signal.window);
+        bool applied = !sy_staged_is(signal.window) || sy_staged_has_amo(signal.window);
         if (!data.here && !signal.here && applied &&
             !sy_rma_staged(&data, put->source, put->length, pe)) {
             signal_send_both(ctx, put, op, &data, &signal, pe, flags);
