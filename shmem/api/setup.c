@@ -98,6 +98,7 @@ static void setup_at_exit(int status, void *arg)
     if (ended || getpid() != sy_world.process)
         return;
     ended = true;
+    status &= 0377; /* as the parent sees it */
     if (sy_world.depth && !sy_world.ending && !status) {
         setup_refuse_second("the program ends");
         sy_world.depth = 0;

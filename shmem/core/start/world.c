@@ -35,6 +35,7 @@
 #include "util/denied.h"
 #include "util/error.h"
 #include "util/log.h"
+#include "util/says.h"
 #include "util/option.h"
 #include "util/plugin.h"
 #include "util/standard.h"
@@ -58,6 +59,9 @@ static void world_host_lost(int pe, int code, const char *why)
     if (code == EHOSTUNREACH && why) /* there has never been a way, and the reason says enough */
         sy_fatal("PE %d on host %s cannot be reached: %s", pe, sy_world_place(pe).host, why);
     const char *error = strerror(abs(code));
+    if (abs(code) == ESHUTDOWN) /* it is this PE whose transport is at its end */
+        sy_fatal("this PE can send nothing to PE %d on host %s any more: %s", pe,
+                 sy_world_place(pe).host, why ? why : error);
     if (why && strcmp(why, error) == 0)
         sy_fatal("PE %d on host %s is lost: %s%s", pe, sy_world_place(pe).host, why,
                  sy_denied_hint(code));
@@ -278,6 +282,33 @@ __attribute__((constructor)) static void world_look_for_second(void)
         "that it lacks to %s. Handles and constants of the two differ, so the program may crash; "
         "link it with one of them",
         other, own);
+}
+
+/* MPICH 5 ends the process in MPI_Init where the launcher is that of Open MPI, and speaks of a
+ * version. */
+static void world_explain_launcher(int status, void *arg)
+{
+    const char *size = secure_getenv("OMPI_COMM_WORLD_SIZE");
+    const void *init = dlsym(RTLD_DEFAULT, "MPI_Init");
+    const char *file = init ? sy_symbol_file(init) : NULL;
+
+    if (!(status & 0377) || getpid() != (pid_t)(intptr_t)arg || !size || !*size || !file ||
+        sy_says("MPI_Initialized") || dlsym(RTLD_DEFAULT, "ompi_mpi_state"))
+        return;
+    sy_log(SY_LOG_ERROR, "start",
+           "the process ends with status %d before its MPI is initialised; the launcher is that of "
+           "another MPI (OMPI_COMM_WORLD_SIZE is that of Open MPI's, the process has %s): start "
+           "the program with the mpiexec of its MPI, or with oshrun -n %s",
+           status & 0377, *file ? file : "one linked in", size);
+}
+
+__attribute__((constructor)) static void world_expect_launcher(void)
+{
+    if (!secure_getenv("OMPI_COMM_WORLD_SIZE"))
+        return;
+    if (!sy_world.npes)
+        world_guess_identity();
+    on_exit(world_explain_launcher, (void *)(intptr_t)getpid());
 }
 
 void sy_world_open(int thread_level)
