@@ -29,8 +29,10 @@ static void wait_for(struct thread *t, uint64_t duration, uint64_t length)
             continue;
         }
         t->now += length;
-        if (length < SY_DISPLACED_NS)
+        if (length < SY_DISPLACED_NS) {
+            t->displaced.brief++;
             continue;
+        }
         t->yielded += length;
         sy_displaced_note(&t->displaced, began, t->now);
     }
@@ -51,6 +53,25 @@ START_TEST(test_seldom)
         wait_for(&t, 30 * MS, YIELD);
     }
     ck_assert_uint_eq(t.slept, 0);
+}
+END_TEST
+
+/* Among PEs that only exchange messages one yield of thousands is long, now and then several within
+ * few milliseconds. Beside a process that computes most are, with a few short ones between. */
+START_TEST(test_among)
+{
+    struct thread t = begin();
+
+    for (int i = 0; i < 100; i++) {
+        wait_for(&t, 1, 3 * MS / 2);
+        wait_for(&t, 100 * YIELD, YIELD);
+    }
+    ck_assert_uint_eq(t.slept, 0);
+    for (int i = 0; i < 100; i++) {
+        wait_for(&t, 1, 3 * MS / 2);
+        wait_for(&t, 7 * YIELD, YIELD);
+    }
+    ck_assert_uint_gt(t.slept, 0);
 }
 END_TEST
 
@@ -92,6 +113,7 @@ int main(void)
     TCase *tcase = tcase_create("displaced");
 
     tcase_add_test(tcase, test_seldom);
+    tcase_add_test(tcase, test_among);
     tcase_add_loop_test(tcase, test_forgotten, 0, 4);
     tcase_add_loop_test(tcase, test_beside, 0, 3);
     suite_add_tcase(suite, tcase);

@@ -235,6 +235,8 @@ static void wait_yield(uint64_t now)
     uint64_t back = sy_clock_ns();
     if (SY_UNLIKELY(back - now >= SY_DISPLACED_NS))
         sy_displaced_note(&displaced, now, back);
+    else
+        displaced.brief++;
 }
 
 static uint64_t wait_yields_for(uint64_t now)
