@@ -206,14 +206,15 @@ static void reduce_halves_spread(const struct part *p, const struct sy_notify *n
                                      .dest = p->dest,
                                      .piece = reduce_halves_piece,
                                      .how = p,
-                                     .total = p->count * p->op.size,
+                                     .total = p->count * p->op.size * (size_t)p->nodes->least,
                                      .guarded = p->nodes->count > 2};
 
     sy_spread_enter(&spread);
     sy_spread_exchange(&spread);
     for (int k = 0; k < sy_group_locals(p->group); k++)
         if (k != sy_group_local(p->group))
-            sy_data_push(p->group, sy_group_mate(p->group, k), p->dest, p->dest, spread.total);
+            sy_data_push(p->group, sy_group_mate(p->group, k), p->dest, p->dest,
+                         p->count * p->op.size);
     sy_data_pushed();
 }
 
@@ -301,7 +302,7 @@ bool sy_reduce_halves_fit(const struct sy_nodes *nodes, struct sy_operation op, 
 
     if ((all & (all - 1)) || all >> MOST_ROUNDS)
         return false;
-    if (all > 2 && count * op.size / (size_t)nodes->least / all >= SY_STEADY_BYTES)
+    if (all > 2 && count * op.size / all >= SY_STEADY_BYTES)
         return false;
     sy_reduce_part(nodes->least, op.size, count, nodes->least - 1, &first, &end); /* the shortest */
     return (end - first) * op.size >= all * all * SY_LINE;

@@ -24,16 +24,17 @@ struct sy_spread {
     sy_spread_piece *piece;
     const void *how;
     const char *source; /* this node's block, of one piece, where it is not in dest yet; or NULL */
-    size_t total;       /* bytes of all blocks */
+    size_t total;       /* bytes of all blocks that a node's line carries, other members' too */
     bool guarded;       /* others' dests may be in use until they begin */
     bool along_tree;    /* the fewest messages; no block is empty, or it is not guarded */
     bool staged;        /* along a tree: the scratch space has room for all blocks */
 };
 
-/* Bytes for each node from which data go from neighbour to neighbour, in broadcasts too. There are
- * more hops that way, but each connection carries one long stream. Where the control of congestion
- * is BBR, streams that start and stop bring 60 to 80 % of a line and steady ones 95 %; with others
- * both do. */
+/* Bytes for each node, of all its members, from which data go from neighbour to neighbour, in
+ * broadcasts too. There are more hops that way, but each connection carries one long stream, and a
+ * line one from one node: members that are in different rounds would send to one node at once.
+ * Where the control of congestion is BBR, streams that start and stop bring 60 to 80 % of a line
+ * and steady ones 95 %; with others both do. */
 #define SY_STEADY_BYTES ((size_t)128 << 10)
 
 /* The steps that flags go up to where all blocks have `bytes` bytes in `pieces` pieces. */
