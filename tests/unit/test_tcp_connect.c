@@ -667,14 +667,18 @@ START_TEST(silence)
     static const struct {
         int npes, load;
         unsigned milliseconds;
-    } expected[] = {
-        {2, 1, 7500}, {4096, 1, 7500}, {4096, 63, 7500}, {512, 64, 15000}, {64, 256, 60000}};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+        int probed;
+    } expected[] = {{2, 1, 7500, 1},
+                    {4096, 1, 7500, 1},
+                    {4096, 63, 7500, 1},
+                    {512, 64, 15000, 0},
+                    {64, 256, 60000, 0}};
     struct tcp_settings before = settings;
     struct tcp_net tuned = {.host = &host, .settings = &settings};
 
     settings.reconnect_timeout = 100;
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0), probed = -1;
         unsigned timeout = 0;
         socklen_t length = sizeof timeout;
         host.npes = expected[i].npes;
@@ -683,11 +687,14 @@ START_TEST(silence)
         sy_tcp_pending_tune(&tuned, fd);
         ck_assert(!getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, &length));
         ck_assert_uint_eq(timeout, expected[i].milliseconds);
+        length = sizeof probed;
+        ck_assert(!getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &probed, &length));
+        ck_assert_int_eq(probed, expected[i].probed);
+        close(fd);
     }
     settings = before;
     host.load = 1;
     host.crowded = false;
-    close(fd);
 }
 END_TEST
 

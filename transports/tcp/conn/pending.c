@@ -24,27 +24,31 @@ static void pending_set(int fd, int level, int option, int value)
     setsockopt(fd, level, option, &value, sizeof value);
 }
 
-/* Seconds of silence after which the kernel ends a connection. Very many PEs that share a processor
- * get more, because their kernel answers late too. */
-static double pending_silence(struct tcp_net *net)
+/* How many times TCP_SILENCE has to pass until the kernel ends a connection. Very many PEs that
+ * share a processor get more, because their kernel answers late too. */
+static int pending_patience(struct tcp_net *net)
 {
     int times = net->host->load / HEAVY;
 
-    return TCP_SILENCE * (times > 1 ? times : 1);
+    return times > 1 ? times : 1;
 }
 
 /* Sets the options of a connection. Each only helps, so a refusal is no error. The user timeout
- * holds for what is sent and for probes, in place of their count. */
+ * holds for what is sent and for probes, in place of their count. The connections of very many PEs
+ * are not probed: there would be more probes at once than a kernel's queue has room for, those that
+ * it drops are repeated each second, and in the end sound connections are taken for broken ones. A
+ * host that falls silent is then found by what is sent to it, or by the launcher. */
 void sy_tcp_pending_tune(struct tcp_net *net, int fd)
 {
     int idle = (int)net->settings->keepalive;
-    double patience = net->settings->reconnect_timeout < pending_silence(net)
+    int times = pending_patience(net);
+    double patience = net->settings->reconnect_timeout < TCP_SILENCE * times
                           ? net->settings->reconnect_timeout
-                          : pending_silence(net);
+                          : TCP_SILENCE * times;
 
     pending_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     pending_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, patience > 0.1 ? (int)(patience * 1000) : 100);
-    if (net->settings->keepalive > 0) {
+    if (net->settings->keepalive > 0 && times == 1) {
         pending_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle > 0 ? idle : 1);
         pending_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
         pending_set(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
