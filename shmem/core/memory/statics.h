@@ -14,8 +14,8 @@
 
 /* Bytes at the start of the memfd that belong to the control window. */
 #define SY_CONTROL_BOUNCE (UINT64_C(9) << 20) /* the end of it: core/memory/bounce.h */
-#define SY_CONTROL_WIDE    (UINT64_C(4) << 20) /* before that: core/memory/control.h */
-#define SY_CONTROL_SPACE   ((UINT64_C(288) << 20) + SY_CONTROL_WIDE + SY_CONTROL_BOUNCE)
+#define SY_CONTROL_WIDE   (UINT64_C(4) << 20) /* before that: core/memory/control.h */
+#define SY_CONTROL_SPACE  ((UINT64_C(288) << 20) + SY_CONTROL_WIDE + SY_CONTROL_BOUNCE)
 
 struct sy_statics_range {
     char *base;

@@ -3,10 +3,10 @@
  * arrivals wake displaces it. But among PEs that only exchange messages a sleeper that is woken
  * displaces who has woken it, at every message, and a yield costs a third of a sleep.
  *
- * After two long yields of a few milliseconds with hardly a short one between them the thread sleeps
- * for a while. Then it tries a yield. If that is long too, others still compute, and it sleeps for
- * twice as long. So a long yield when a job starts, or behind the burst of a PE, is soon forgotten,
- * and beside a process that computes for long few yields are lost. */
+ * After two long yields of a few milliseconds with hardly a short one between them the thread
+ * sleeps for a while. Then it tries a yield. If that is long too, others still compute, and it
+ * sleeps for twice as long. So a long yield when a job starts, or behind the burst of a PE, is soon
+ * forgotten, and beside a process that computes for long few yields are lost. */
 #ifndef SY_CORE_DISPLACED_H
 #define SY_CORE_DISPLACED_H
 
