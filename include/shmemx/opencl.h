@@ -17,8 +17,8 @@ int SY_API(shmemx_space_opencl_buffer)(shmemx_space_t space, const void *ptr, vo
 
 /* Makes a stream of the team of all PEs that takes turns with a cl_command_queue: each operation
  * begins when the commands that have been enqueued there before are complete, and commands that are
- * enqueued later begin when it is complete. The queue has to outlive the stream; it may be in order
- * or not. 0; otherwise *stream is SHMEMX_STREAM_INVALID, and the log says why. */
+ * enqueued later begin when it is complete. The stream retains the queue until it ends; it may be
+ * in order or not. 0; otherwise *stream is SHMEMX_STREAM_INVALID, and the log says why. */
 int SY_API(shmemx_stream_from_opencl)(void *queue, shmemx_stream_t *stream);
 
 #endif

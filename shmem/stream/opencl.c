@@ -27,6 +27,8 @@ static struct {
     int (*SetUserEventStatus)(cl_object, int);
     int (*ReleaseEvent)(cl_object);
     int (*Flush)(cl_object);
+    int (*RetainCommandQueue)(cl_object);
+    int (*ReleaseCommandQueue)(cl_object);
     int (*GetCommandQueueInfo)(cl_object, unsigned, size_t, void *, size_t *);
     int (*GetPlatformIDs)(unsigned, cl_object *, unsigned *);
 } cl;
@@ -44,6 +46,8 @@ static void opencl_load(void)
         {"clSetUserEventStatus", &cl.SetUserEventStatus},
         {"clReleaseEvent", &cl.ReleaseEvent},
         {"clFlush", &cl.Flush},
+        {"clRetainCommandQueue", &cl.RetainCommandQueue},
+        {"clReleaseCommandQueue", &cl.ReleaseCommandQueue},
         {"clGetCommandQueueInfo", &cl.GetCommandQueueInfo},
         {"clGetPlatformIDs", &cl.GetPlatformIDs}};
     void *handle = sy_stays_open("libOpenCL.so.1");
@@ -104,6 +108,12 @@ static void opencl_after(struct sy_stream *stream, const char *routine, void *qu
     sy_stream_tell(stream, routine, opencl_complete, event);
 }
 
+/* The stream has ended. */
+static void opencl_end(void *queue)
+{
+    cl.ReleaseCommandQueue(queue);
+}
+
 /* Whether a handle can be a queue: an object that names two others. */
 static bool opencl_is_queue(cl_object queue)
 {
@@ -128,7 +138,10 @@ int sy_stream_from_opencl(struct sy_team *team, void *queue, struct sy_stream **
         return -EINVAL;
     }
     int rc = sy_stream_create(team, 0, stream);
-    if (!rc)
-        (*stream)->foreign = (struct sy_stream_foreign){opencl_before, opencl_after, queue};
+    if (!rc) {
+        cl.RetainCommandQueue(queue);
+        (*stream)->foreign = (struct sy_stream_foreign){opencl_before, opencl_after, opencl_end,
+                                                        queue};
+    }
     return rc;
 }

@@ -210,6 +210,8 @@ static void stream_end(struct sy_stream *stream, const char *routine)
     if (stream->next)
         stream->next->link = stream->link;
     pthread_mutex_unlock(&sy_stream_lock);
+    if (stream->foreign.end && !sy_world.exiting)
+        stream->foreign.end(stream->foreign.queue);
     sy_ctx_destroy(stream->ctx);
     pthread_cond_destroy(&stream->done);
     free(stream);

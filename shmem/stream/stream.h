@@ -119,10 +119,12 @@ struct sy_stream_op {
  * added to the queue later begin after it. Called by the thread that adds, around each operation.
  * before: adds a command that has `sy_point_reach` called, of a point made by sy_stream_gate.
  * after: adds a command that waits, as for a user event, and sy_stream_tell with what ends that
- * wait. routine: of the operation. */
+ * wait. routine: of the operation. end: called when the stream ends, after its last operation; not
+ * while the process exits, when the other library may have ended. */
 struct sy_stream_foreign {
     void (*before)(struct sy_stream *stream, const char *routine, void *queue);
     void (*after)(struct sy_stream *stream, const char *routine, void *queue);
+    void (*end)(void *queue);
     void *queue;
 };
 

@@ -7,6 +7,7 @@
 #include <shmemx.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { COUNT = 20000, STEPS = 12 };
 
@@ -92,6 +93,37 @@ static long expected(int me, int npes)
     return v[me];
 }
 
+static cl_uint references(cl_command_queue of)
+{
+    cl_uint count = 0;
+
+    clGetCommandQueueInfo(of, CL_QUEUE_REFERENCE_COUNT, sizeof count, &count, NULL);
+    return count;
+}
+
+/* A stream keeps its queue, which the program may release before, until the stream ends. */
+static void released(void)
+{
+    static long word;
+    cl_int status;
+    cl_command_queue own = clCreateCommandQueueWithProperties(context, device, NULL, &status);
+    shmemx_stream_t stream;
+
+    check(own && !shmemx_stream_from_opencl(own, &stream), "no stream of a second queue");
+    check(references(own) == 2, "the stream does not keep its queue");
+    clRetainCommandQueue(own); /* to look at it at the end */
+    clReleaseCommandQueue(own);
+    clReleaseCommandQueue(own);
+    shmemx_long_p_on_stream(&word, 7, shmem_my_pe(), stream);
+    check(!shmemx_stream_synchronize(stream) && word == 7, "a put with a released queue");
+    clRetainCommandQueue(own);
+    shmemx_stream_destroy(stream);
+    for (int i = 0; i < 2000 && references(own) > 1; i++) /* the driver may still end commands */
+        usleep(10000);
+    check(references(own) == 1, "the stream keeps its queue after its end");
+    clReleaseCommandQueue(own);
+}
+
 int main(int argc, char **argv)
 {
     const shmemx_space_config_t config = {
@@ -134,6 +166,7 @@ int main(int argc, char **argv)
     for (long i = 0; i < COUNT; i++)
         check(host[i] == sum, "an element is wrong");
     shmemx_stream_destroy(stream);
+    released();
     shmem_barrier_all();
     if (!me)
         printf("queues: OK\n");
