@@ -11,7 +11,8 @@ fault_scripts = \
 	tests/fault/errors.test \
 	tests/fault/keys.test \
 	tests/fault/setuid.test \
-	tests/fault/shm_strangers.test
+	tests/fault/shm_strangers.test \
+	tests/fault/users.test
 dist_check_SCRIPTS += $(fault_scripts)
 TESTS += $(fault_scripts)
 

@@ -25,6 +25,7 @@
 #include "util/clock.h"
 #include "util/denied.h"
 #include "util/file.h"
+#include "util/list.h"
 #include "util/memfd.h"
 
 /* Without news of any PE the leader waits for this part of SHMEM_INIT_TIMEOUT: all have just come
@@ -40,6 +41,21 @@
 #define HIGH_FILE      1024
 
 /* ---- this PE's part ---- */
+
+/* Whom this PE runs as: in a user namespace the number that those outside know. */
+static uint32_t shm_exchange_user(void)
+{
+    unsigned inside, outside, count;
+    uint32_t user = geteuid();
+    FILE *map = fopen("/proc/self/uid_map", "re");
+    bool found = false;
+
+    while (map && !found && fscanf(map, "%u %u %u", &inside, &outside, &count) == 3)
+        found = user >= inside && user - inside < count;
+    if (map)
+        fclose(map);
+    return found ? outside + (user - inside) : user;
+}
 
 int sy_shm_listen(struct shm_state *shm, struct sy_error *err)
 {
@@ -57,11 +73,13 @@ int sy_shm_listen(struct shm_state *shm, struct sy_error *err)
         return shm->host->fail(err, code, "no listening UNIX socket: %s%s", strerror(code),
                                sy_denied_hint(code));
     }
+    length -= (socklen_t)offsetof(struct sockaddr_un, sun_path);
     shm->listener = fd;
-    shm->name_length = (unsigned)(length - offsetof(struct sockaddr_un, sun_path));
-    if (shm->name_length > sizeof shm->name)
-        shm->name_length = sizeof shm->name;
-    memcpy(shm->name, address.sun_path, shm->name_length);
+    shm->address.user = shm_exchange_user();
+    shm->address.name_length = length < sizeof shm->address.name
+                                   ? length
+                                   : (uint32_t)sizeof shm->address.name;
+    memcpy(shm->address.name, address.sun_path, shm->address.name_length);
     return 0;
 }
 
@@ -337,8 +355,8 @@ int sy_shm_map(struct shm_state *shm, struct shm_holding *h, struct sy_error *er
 /* What a PE that is not the leader waits for. */
 struct joining {
     struct shm_state *shm;
-    const char *address; /* of the leader */
-    int leader;          /* its PE number */
+    struct shm_address address; /* of the leader */
+    int leader;                 /* its PE number */
     double end, seconds;
     int have; /* records that have come */
 };
@@ -370,7 +388,7 @@ static int shm_exchange_join(const struct joining *j, struct sy_error *err)
     const struct timespec moment = {.tv_nsec = 1000000};
     const struct timeval second = {.tv_sec = 1};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + j->shm->name_length);
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + j->address.name_length);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     int rc = fd < 0 ? -errno : 0;
 
@@ -378,7 +396,7 @@ static int shm_exchange_join(const struct joining *j, struct sy_error *err)
         return shm_exchange_failed_call(j, "socket", rc, err);
     if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second))
         fcntl(fd, F_SETFL, O_NONBLOCK);
-    memcpy(address.sun_path, j->address, j->shm->name_length);
+    memcpy(address.sun_path, j->address.name, j->address.name_length);
     while ((rc = connect(fd, (struct sockaddr *)&address, length) ? -errno : 0) == -EAGAIN ||
            rc == -EINTR) {
         if (sy_clock() > j->end) {
@@ -546,23 +564,41 @@ static bool shm_exchange_raise_file_limit(struct rlimit *before)
     return !setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Who takes part, and who leads: the first one. PEs of other users would refuse this one. That is a
+ * remark in `err`, since other transports may reach them. Returns how many take part. */
+static int shm_exchange_muster(struct joining *j, const char *addresses, size_t stride,
+                               struct sy_error *err)
+{
+    struct shm_state *shm = j->shm;
+    char text[SY_LIST_TEXT];
+    struct sy_list others = sy_list_begin(text, sizeof text);
+    int expected = 0;
+
+    for (int i = 0; i < shm->node_size; i++) {
+        struct shm_peer *peer = &shm->peer[i];
+        struct shm_address address;
+        memcpy(&address, addresses + (size_t)peer->pe * stride, sizeof address);
+        bool same = address.user == shm->address.user;
+        peer->expected = same && address.name_length && address.name_length <= sizeof address.name;
+        if (address.name_length && !same)
+            sy_list_add(&others, peer->pe);
+        if (peer->expected && !expected++) {
+            j->leader = peer->pe;
+            j->address = address;
+        }
+    }
+    if (others.total)
+        shm->host->fail(err, EPERM, "another user than this PE's runs %s", sy_list_end(&others));
+    return expected;
+}
+
 int sy_shm_exchange(struct shm_state *shm, const char *addresses, size_t stride, double seconds,
                     struct sy_error *err)
 {
-    static const char none[sizeof shm->name];
     struct joining j = {.shm = shm, .end = sy_clock() + seconds, .seconds = seconds, .leader = -1};
+    int expected = shm_exchange_muster(&j, addresses, stride, err), rc;
     struct rlimit files;
-    int expected = 0, rc;
 
-    for (int i = 0; i < shm->node_size; i++) {
-        const char *address = addresses + (size_t)shm->peer[i].pe * stride;
-        shm->peer[i].expected = memcmp(address, none, shm->name_length) != 0;
-        expected += shm->peer[i].expected;
-        if (shm->peer[i].expected && j.leader < 0) {
-            j.leader = shm->peer[i].pe;
-            j.address = address;
-        }
-    }
     if (expected < 2)
         return 0;
     bool raised = shm_exchange_raise_file_limit(&files);

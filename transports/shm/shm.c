@@ -72,10 +72,10 @@ static size_t shm_address(void *self, void *buffer, size_t room)
 {
     struct shm_state *shm = self;
 
-    if (shm->name_length > room || shm->listener < 0)
+    if (sizeof shm->address > room)
         return 0;
-    memcpy(buffer, shm->name, shm->name_length);
-    return shm->name_length;
+    memcpy(buffer, &shm->address, sizeof shm->address);
+    return sizeof shm->address;
 }
 
 static int shm_connect(void *self, const void *addresses, size_t stride, double seconds,

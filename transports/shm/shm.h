@@ -27,10 +27,17 @@ struct shm_record {
     uint32_t has_service;        /* a mailbox and a doorbell follow the file */
 };
 
+/* What a PE publishes of itself. */
+struct shm_address {
+    char name[12];        /* of its listener, in the abstract namespace */
+    uint32_t name_length; /* 0: it has none */
+    uint32_t user;        /* whom it runs as */
+};
+
 /* A PE of this node. */
 struct shm_peer {
     int pe;
-    bool expected; /* it has a socket, so it takes part in the exchange */
+    bool expected; /* it has a socket, and is of this PE's user: it takes part in the exchange */
     bool known;    /* its record has come, and its memory is reached */
     char *map;     /* its file, or NULL: not mapped, or not yet */
     int file;      /* its file, which is mapped when it is first used; or -1 */
@@ -60,8 +67,7 @@ struct shm_state {
     _Atomic unsigned devices; /* regions of this PE that are a device's */
     unsigned windows;         /* of them, the first ones, are handed round by the exchange */
     int listener;             /* before connect */
-    char name[16];            /* of the listener, in the abstract namespace */
-    unsigned name_length;
+    struct shm_address address;
     struct shm_peer *peer; /* node_size of them, by index on the node */
     int node, node_size;
     char *files; /* where all PEs' files are mapped, one every `stride` bytes; or NULL */

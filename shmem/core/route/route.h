@@ -53,14 +53,15 @@ struct sy_route_transport {
 
 struct sy_routes {
     struct sy_route_transport transport[SY_TRANSPORTS_MAX];
-    unsigned loaded; /* transports, in the order in which they are opened */
-    unsigned count;  /* the first of them, which are open */
-    unsigned kinds;  /* transports that some PE of the job has opened */
-    bool maps;       /* some other PE stores into this PE's heap by itself */
-    bool shown;      /* on PE 0: all PEs see to its tables */
-    bool in_child;   /* this is a child process of the PE, which fork has made */
-    uint8_t *of;     /* npes indices into transport, or SY_TRANSPORT_NONE */
-    uint8_t *other;  /* npes flags: 1: it runs another executable, with other data windows */
+    unsigned loaded;  /* transports, in the order in which they are opened */
+    unsigned count;   /* the first of them, which are open */
+    unsigned kinds;   /* transports that some PE of the job has opened */
+    bool maps;        /* some other PE stores into this PE's heap by itself */
+    bool shown;       /* on PE 0: all PEs see to its tables */
+    char remark[160]; /* whom a connected transport does not reach, and why; "" */
+    bool in_child;    /* this is a child process of the PE, which fork has made */
+    uint8_t *of;      /* npes indices into transport, or SY_TRANSPORT_NONE */
+    uint8_t *other;   /* npes flags: 1: it runs another executable, with other data windows */
 };
 
 extern struct sy_routes sy_routes SY_HIDDEN;
@@ -118,8 +119,9 @@ enum { SY_ROUTES_SHORT = 1 };
 /* Takes what every PE packed (PE p's is at all + p * stride), connects, agrees with the other PEs
  * on what has connected, and fills in routes and peers' windows. `same_layout(p)`: whether PE p
  * runs the same executable. show: PE 0 prints the table of routes; the same on every PE. Not
- * `beyond`: where something has not connected, answers SY_ROUTES_SHORT, on all PEs; then
- * the transports that are not open yet are to be opened, and all is to be called again. */
+ * `beyond`: where something has not connected, or reaches not all, answers SY_ROUTES_SHORT, on all
+ * PEs; then the transports that are not open yet are to be opened, and all is to be called again.
+ */
 int sy_routes_connect(const char *all, size_t stride, bool (*same_layout)(int pe), double seconds,
                       bool beyond, bool show, struct sy_error *err);
 

@@ -22,6 +22,7 @@ struct verdict {
     uint32_t inputs;    /* a sum over what this was computed from, which is to be the same on all */
     uint32_t reach[SY_TRANSPORTS_MAX]; /* for each kind a sum over the PEs that it reaches from
                                           here, each pair having the same number on both sides */
+    uint32_t short_of;                 /* PEs that nothing reaches from here */
 };
 
 /* ---- what a transport answers ---- */
@@ -102,26 +103,30 @@ static struct verdict route_agree_own_verdict(const struct sy_route_job *job)
 {
     struct verdict v = {.inputs = route_agree_inputs(job)};
 
-    for (unsigned i = 0; i < job->count; i++) {
-        if (job->kind[i].own < 0)
-            continue;
-        v.connected |= 1u << i;
-        for (int pe = 0; pe < sy_world.npes; pe++)
-            if (pe != sy_world.pe && job->has[pe] >> i & 1 && sy_route_agree_reach(job, i, pe))
+    for (unsigned i = 0; i < job->count; i++)
+        v.connected |= (uint32_t)(job->kind[i].own >= 0) << i;
+    for (int pe = 0; pe < sy_world.npes; pe++) {
+        bool reached = pe == sy_world.pe;
+        for (unsigned i = 0; i < job->count && pe != sy_world.pe; i++)
+            if (v.connected >> i & 1 && job->has[pe] >> i & 1 && sy_route_agree_reach(job, i, pe)) {
                 v.reach[i] ^= route_agree_pair_hash(pe, sy_world.pe);
+                reached = true;
+            }
+        v.short_of += !reached;
     }
     return v;
 }
 
-/* Takes note of what has connected where. *failed, *one_sided: masks of kinds that some PE has lost
- * on the way, and by which some PE reaches another but not the other way round; the same on every
- * PE. */
+/* Takes note of what has connected where. *lacking: some PE has lost a kind on the way, or reaches
+ * not all others. *one_sided: a mask of kinds by which some PE reaches another but not the other
+ * way round. Both are the same on every PE. */
 static int route_agree_take_verdicts(struct sy_route_job *job, const struct verdict *all,
-                                     uint32_t *failed, uint32_t *one_sided, struct sy_error *err)
+                                     bool *lacking, uint32_t *one_sided, struct sy_error *err)
 {
     uint32_t sum[SY_TRANSPORTS_MAX] = {0};
 
-    *failed = *one_sided = 0;
+    *lacking = false;
+    *one_sided = 0;
     for (int pe = 0; pe < sy_world.npes; pe++) {
         if (all[pe].inputs != all[0].inputs)
             return sy_fail(
@@ -129,7 +134,7 @@ static int route_agree_take_verdicts(struct sy_route_job *job, const struct verd
                 "PE %d on host %s sees other transports in the job than PE 0: the exchange of "
                 "addresses has been damaged",
                 pe, sy_world_place(pe).host);
-        *failed |= job->has[pe] & ~all[pe].connected;
+        *lacking = *lacking || all[pe].short_of || job->has[pe] & ~all[pe].connected;
         job->has[pe] &= (uint8_t)all[pe].connected;
         for (unsigned i = 0; i < job->count; i++)
             sum[i] ^= all[pe].reach[i];
@@ -182,16 +187,17 @@ int sy_route_agree(struct sy_route_job *job, bool beyond, double seconds, struct
 {
     struct verdict mine = route_agree_own_verdict(job),
                    *all = calloc((size_t)sy_world.npes, sizeof *all);
-    uint32_t failed = 0, one_sided = 0;
+    uint32_t one_sided = 0;
+    bool lacking = false;
 
     if (!all)
         return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
     int rc = sy_boot->allgather(sy_boot_self, "agreement on routes", &mine, all, sizeof mine,
                                 seconds, err);
     if (!rc)
-        rc = route_agree_take_verdicts(job, all, &failed, &one_sided, err);
+        rc = route_agree_take_verdicts(job, all, &lacking, &one_sided, err);
     free(all);
-    if (!rc && failed && !beyond)
+    if (!rc && lacking && !beyond)
         return SY_ROUTES_SHORT;
     for (unsigned i = 0; i < job->count && !rc; i++)
         if (one_sided >> i & 1)

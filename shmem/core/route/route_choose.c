@@ -122,8 +122,9 @@ static int route_choose_no_route(const struct sy_route_job *job, int pe, unsigne
         "more%s",
         pe, sy_world_place(pe).host, sy_world.pe, sy_world.host,
         route_choose_names_of(job, sy_world.pe, ours, sizeof ours),
-        route_choose_names_of(job, pe, theirs, sizeof theirs), by_rule, *job->remark ? "; " : "",
-        job->remark, route_choose_dropped(dropped, sizeof dropped));
+        route_choose_names_of(job, pe, theirs, sizeof theirs), by_rule,
+        *sy_routes.remark ? "; " : "", sy_routes.remark,
+        route_choose_dropped(dropped, sizeof dropped));
 }
 
 /* ---- all pairs ---- */

@@ -233,7 +233,8 @@ int sy_route_job_connect(struct sy_route_job *job, double seconds, struct sy_err
         int rc = route_job_connect_one(job, i, seconds, &why);
         t->connected = !rc;
         if (!rc && *why.text)
-            snprintf(job->remark, sizeof job->remark, "%s: %.120s", job->name[i], why.text);
+            snprintf(sy_routes.remark, sizeof sy_routes.remark, "%s: %.120s", job->name[i],
+                     why.text);
         if (rc == -ENOMEM || rc == -ECANCELED)
             return sy_fail(err, -rc, "transport %s: %s", job->name[i], why.text);
         if (rc && t->required)

@@ -25,7 +25,6 @@ struct sy_route_job {
     uint8_t *has;      /* npes masks of kinds: opened by that PE, and later connected too */
     const char *packs; /* PE p's is at packs + p * stride */
     size_t stride;
-    char remark[160]; /* whom a connected transport does not reach, and why; "" */
 };
 
 static inline const char *sy_route_job_pack(const struct sy_route_job *job, int pe)
