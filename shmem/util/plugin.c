@@ -181,6 +181,36 @@ struct sy_plugin *sy_plugins_find(const char *kind, size_t *count)
     return list.entry;
 }
 
+/* 0, or the errno value that opening or reading a directory gives. */
+static int plugin_try_directory(const char *path)
+{
+    DIR *folder = opendir(path);
+    int code = folder ? 0 : errno;
+
+    errno = 0;
+    if (folder && !readdir(folder))
+        code = errno;
+    if (folder)
+        closedir(folder);
+    return code;
+}
+
+void sy_plugins_unread(char *text, size_t room)
+{
+    char *places = sy_plugins_places();
+    const char *at = places ? places : "";
+
+    *text = '\0';
+    for (size_t length; !*text && (length = next_place(&at)) > 0; at += length) {
+        char *directory = is_builtin(at, length) ? NULL : strndup(at, length);
+        int code = directory ? plugin_try_directory(directory) : ENOENT;
+        if (code && code != ENOENT)
+            snprintf(text, room, "%s: %s", directory, strerror(code));
+        free(directory);
+    }
+    free(places);
+}
+
 static int plugin_is_file(const struct dirent *file)
 {
     size_t length = strlen(file->d_name);

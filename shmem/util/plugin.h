@@ -50,6 +50,10 @@ int sy_plugin_open_found(const char *kind, const struct sy_plugin *found, unsign
                          const void *stubs, struct sy_plugin *out, struct sy_error *err);
 void sy_plugin_close(struct sy_plugin *plugin);
 
+/* The first directory of plugins that is there but cannot be read, and why: "/a/b: Permission
+ * denied"; or "". */
+void sy_plugins_unread(char *text, size_t room);
+
 /* Calls `say` for each directory of SHMEM_PLUGIN_PATH that cannot be read or has no plugin. */
 void sy_plugins_check_path(void (*say)(const char *directory, const char *why));
 

@@ -20,6 +20,7 @@ static const struct {
              {"eventfd2", SYS_eventfd2},
              {"fallocate", SYS_fallocate},
              {"ftruncate", SYS_ftruncate},
+             {"getdents64", SYS_getdents64},
              {"getrandom", SYS_getrandom},
              {"getsockopt", SYS_getsockopt},
              {"listen", SYS_listen},

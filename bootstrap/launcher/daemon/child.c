@@ -107,7 +107,12 @@ static int child_open_ends(struct ends *ends, bool merge_stderr, bool with_stdin
         rc = child_open_pipe(ends->in, writing);
     if (rc == 0 && !with_stdin) {
         ends->in[THEIRS] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        rc = ends->in[THEIRS] < 0 ? -errno : 0;
+        if (ends->in[THEIRS] < 0) { /* there is no /dev; a pipe that nobody writes ends as well */
+            rc = child_open_pipe(ends->in, writing);
+            if (ends->in[OURS] >= 0)
+                close(ends->in[OURS]);
+            ends->in[OURS] = -1;
+        }
     }
     return rc;
 }

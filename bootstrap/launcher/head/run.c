@@ -17,6 +17,7 @@
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/stdio/plain.h"
 #include "bootstrap/launcher/options/program.h"
+#include "util/denied.h"
 #include "util/standard.h"
 
 static void out_file_emptied(struct sy_out_file *out_file)
@@ -278,7 +279,10 @@ static bool head_run_draw_key(struct sy_run *run)
 /* libev would abort without words for the user. */
 static void head_run_loop_failed(const char *what)
 {
-    fprintf(stderr, "oshrun: %s: %m (see ulimit -Hn)\n", what);
+    const char *hint = errno == EMFILE || errno == ENFILE ? " (see ulimit -Hn)"
+                                                          : sy_denied_hint(errno);
+
+    fprintf(stderr, "oshrun: %s: %m%s\n", what, hint);
     exit(1);
 }
 

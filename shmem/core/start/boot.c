@@ -123,6 +123,18 @@ static bool boot_choose_hinted(const struct sy_plugin *found, size_t count)
     return false;
 }
 
+static int boot_none_found(struct sy_error *err)
+{
+    char unread[400];
+
+    sy_plugins_unread(unread, sizeof unread);
+    return *unread
+               ? sy_fail(err, EACCES, "no bootstrap plugin was found; their directory %s", unread)
+               : sy_fail(err, ENOENT,
+                         "no bootstrap plugin was found; the installation lacks its directory "
+                         "switchyard/ beside libsma.so, or set SHMEM_PLUGIN_PATH");
+}
+
 /* Opens all bootstrap plugins and keeps the one that recognises its launcher. */
 static int boot_choose_from(const struct sy_plugin *names, size_t found, struct sy_error *err)
 {
@@ -138,9 +150,7 @@ static int boot_choose_from(const struct sy_plugin *names, size_t found, struct 
             sy_log(SY_LOG_WARN, "boot", "bootstrap %s: %s", names[i].name, why.text);
     }
     if (plugins && !opened)
-        rc = sy_fail(err, ENOENT,
-                     "no bootstrap plugin was found; the installation lacks its "
-                     "directory switchyard/ beside libsma.so, or set SHMEM_PLUGIN_PATH");
+        rc = boot_none_found(err);
     if (!rc) {
         qsort(plugins, opened, sizeof *plugins, higher_first);
         rc = boot_ask(plugins, opened, &yes, err);
