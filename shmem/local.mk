@@ -18,6 +18,7 @@ util_sources = \
 	shmem/util/nameless.c shmem/util/nameless.h \
 	shmem/util/option.c shmem/util/option.h shmem/util/option_set.h \
 	shmem/util/option_env.c shmem/util/option_json.c shmem/util/option_value.c \
+	shmem/util/own_memory.h \
 	shmem/util/pages.c shmem/util/pages.h \
 	shmem/util/parse.c shmem/util/parse.h \
 	shmem/util/plugin.c shmem/util/plugin.h \

@@ -26,6 +26,7 @@
 #include "core/start/world.h"
 #include "util/bits.h"
 #include "util/log.h"
+#include "util/own_memory.h"
 #include "util/symbol.h"
 
 enum {
@@ -121,16 +122,13 @@ static void crash_explain(const void *address)
 /* The file that is mapped at an address. */
 static void crash_find_file(uintptr_t at, char *file, size_t room)
 {
-    FILE *maps = fopen("/proc/self/maps", "re");
-    unsigned long from, to;
-    char line[400];
-    int path;
+    FILE *maps = fopen(SY_OWN_MAPPINGS, "re");
+    struct sy_mapping mapping;
 
     *file = '\0';
-    while (maps && !*file && fgets(line, sizeof line, maps))
-        if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &from, &to, &path) == 2 && from <= at &&
-            at < to)
-            snprintf(file, room, "%.*s", (int)strcspn(line + path, "\n"), line + path);
+    while (maps && !*file && sy_mapping_next(maps, &mapping))
+        if (mapping.begin <= at && at < mapping.end)
+            snprintf(file, room, "%s", mapping.name);
     if (maps)
         fclose(maps);
 }

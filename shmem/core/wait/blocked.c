@@ -25,6 +25,7 @@
 #include "core/wait/stall.h"
 #include "core/start/world.h"
 #include "util/clock.h"
+#include "util/own_memory.h"
 #include "util/symbol.h"
 
 /* Multiple of the time limit where no PE is in shmem_finalize: the program may be waiting for
@@ -138,8 +139,8 @@ static bool wait_blocked_is_parked(pid_t task, const struct tasks *tasks)
            (private || wait_blocked_is_among(tasks, (pid_t)value));
 }
 
-/* The words of a sleeping thread's stack, from its stack pointer on: how many. It may end
- * meanwhile, so they are not read in place. */
+/* The words of a sleeping thread's stack, from its stack pointer on: how many. The thread may end
+ * meanwhile. */
 static size_t wait_blocked_read_stack(pid_t task, uintptr_t *words, size_t most)
 {
     unsigned long pointer;
@@ -148,11 +149,7 @@ static size_t wait_blocked_read_stack(pid_t task, uintptr_t *words, size_t most)
     if (!wait_blocked_read_task(task, "syscall", text, sizeof text) ||
         sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %lx", &pointer) != 1)
         return 0;
-    int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? 0 : pread(fd, words, most * sizeof *words, (off_t)pointer);
-    if (fd >= 0)
-        close(fd);
-    return length > 0 ? (size_t)length / sizeof *words : 0;
+    return sy_own_memory_read(pointer, words, most);
 }
 
 static bool wait_blocked_names_service(const char *file)

@@ -3,7 +3,6 @@
  * returns is on the stack of the thread that has called it. */
 #include <dlfcn.h>
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,10 +11,11 @@
 #include "core/wait/ending.h"
 #include "core/wait/stall.h"
 #include "util/clock.h"
+#include "util/own_memory.h"
 #include "util/says.h"
 
 enum {
-    WORDS = 1024,           /* read at a time */
+    WORDS = 8192,           /* read at a time */
     DEPTH = 4 * 1024 * 1024 /* bytes of the stack that are looked at */
 };
 
@@ -60,14 +60,14 @@ static struct code wait_ending_find_finalize(void)
 /* The end of the main thread's stack; 0: not known. */
 static uintptr_t wait_ending_stack(uintptr_t *begin)
 {
-    FILE *maps = fopen("/proc/self/maps", "re");
-    unsigned long from, to, end = 0;
-    char line[400];
+    FILE *maps = fopen(SY_OWN_MAPPINGS, "re");
+    struct sy_mapping mapping;
+    uintptr_t end = 0;
 
-    while (maps && !end && fgets(line, sizeof line, maps))
-        if (strstr(line, "[stack]") && sscanf(line, "%lx-%lx", &from, &to) == 2) {
-            *begin = to - from > DEPTH ? to - DEPTH : from;
-            end = to;
+    while (maps && !end && sy_mapping_next(maps, &mapping))
+        if (!strcmp(mapping.name, "[stack]")) {
+            end = mapping.end;
+            *begin = end - mapping.begin > DEPTH ? end - DEPTH : mapping.begin;
         }
     if (maps)
         fclose(maps);
@@ -76,19 +76,17 @@ static uintptr_t wait_ending_stack(uintptr_t *begin)
 
 static bool wait_ending_is_on_stack(const struct code *code)
 {
-    uintptr_t word[WORDS], at = 0, end = wait_ending_stack(&at);
-    int fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    static uintptr_t word[WORDS];
+    uintptr_t at = 0, end = wait_ending_stack(&at);
     bool found = false;
 
-    while (fd >= 0 && at < end && !found) {
-        ssize_t length = pread(fd, word, sizeof word, (off_t)at);
-        size_t count = length > 0 ? (size_t)length / sizeof *word : 0;
+    while (at < end && !found) {
+        size_t most = (end - at) / sizeof *word,
+               count = sy_own_memory_read(at, word, most < WORDS ? most : WORDS);
         for (size_t i = 0; i < count && !found; i++)
             found = word[i] - code->begin < code->length;
         at = count ? at + count * sizeof *word : end;
     }
-    if (fd >= 0)
-        close(fd);
     return found;
 }
 

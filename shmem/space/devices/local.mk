@@ -21,7 +21,7 @@ shmem_space_devices_file_shmem_device_file_la_LDFLAGS = $(device_ldflags)
 
 user_device_sources = shmem/space/devices/user/user.c
 pkglib_LTLIBRARIES += shmem/space/devices/user/shmem_device_user.la
-shmem_space_devices_user_shmem_device_user_la_SOURCES = $(user_device_sources)
+shmem_space_devices_user_shmem_device_user_la_SOURCES = $(user_device_sources) shmem/util/own_memory.h
 shmem_space_devices_user_shmem_device_user_la_LDFLAGS = $(device_ldflags)
 
 opencl_device_sources = \

@@ -11,6 +11,8 @@
 
 #include <switchyard/device.h>
 
+#include "util/own_memory.h"
+
 /* Blocks of an allocator that begins here have the alignment of any type. */
 #define ALIGNMENT 64
 
@@ -23,20 +25,19 @@ static int user_open(const struct sy_host *host, const void *settings, void **se
 }
 
 /* The end of what is mapped from `at` on, to be read and written; `at` where that begins elsewhere.
- * *mapped: something is mapped there. Lines of the file are in the order of addresses. */
+ * *mapped: something is mapped there. */
 static uintptr_t user_usable_upto(FILE *maps, uintptr_t at, uintptr_t end, bool *mapped)
 {
-    unsigned long from, to;
-    char line[400], rights[8];
+    struct sy_mapping mapping;
 
     *mapped = false;
-    while (at < end && fgets(line, sizeof line, maps)) {
-        if (sscanf(line, "%lx-%lx %7s", &from, &to, rights) != 3 || to <= at)
-            continue; /* or the rest of a long line */
-        *mapped = from <= at;
-        if (!*mapped || rights[0] != 'r' || rights[1] != 'w')
+    while (at < end && sy_mapping_next(maps, &mapping)) {
+        if (mapping.end <= at)
+            continue;
+        *mapped = mapping.begin <= at;
+        if (!*mapped || !mapping.usable)
             break;
-        at = to;
+        at = mapping.end;
     }
     return at;
 }
@@ -46,11 +47,11 @@ static int user_check_mapped(const struct sy_host *host, const char *base, size_
                              struct sy_error *err)
 {
     uintptr_t end = (uintptr_t)base + length;
-    FILE *maps = fopen("/proc/self/maps", "re");
+    FILE *maps = fopen(SY_OWN_MAPPINGS, "re");
     bool mapped;
 
     if (!maps)
-        return host->fail(err, errno, "/proc/self/maps, to see what is mapped: %s",
+        return host->fail(err, errno, SY_OWN_MAPPINGS ", to see what is mapped: %s",
                           strerror(errno));
     uintptr_t upto = user_usable_upto(maps, (uintptr_t)base, end, &mapped);
     fclose(maps);
