@@ -84,6 +84,7 @@ core_sources = \
 	shmem/core/crash.c shmem/core/crash.h \
 	shmem/core/ctx.c shmem/core/ctx.h \
 	shmem/core/start/exchange.c shmem/core/start/exchange.h \
+	shmem/core/start/places.c shmem/core/start/places.h \
 	shmem/core/fatal.c shmem/core/fatal.h \
 	shmem/core/guard.c shmem/core/guard.h \
 	shmem/core/memory/heap.c shmem/core/memory/heap.h \

@@ -8,9 +8,9 @@
 #include "core/start/boot.h"
 #include "core/start/config.h"
 #include "core/start/exchange.h"
-#include "core/start/processors.h"
+#include "core/start/places.h"
 #include "core/route/route.h"
-#include "core/memory/windows.h"
+#include "core/memory/statics.h"
 #include "core/start/world.h"
 #include "util/bits.h"
 #include "util/error.h"
@@ -28,10 +28,8 @@
 /* What each PE sends in the first gather. The second gather has host names and addresses, of as
  * many bytes as the longest. */
 struct identity {
-    uint64_t node;   /* equal on PEs that can map each other's memory */
-    uint64_t host;   /* equal on PEs of a machine's network namespace */
-    uint64_t layout; /* equal on PEs that run the same executable */
-    struct sy_processors processors;
+    struct sy_location location;
+    uint64_t layout;            /* equal on PEs that run the same executable */
     uint32_t pack, pack_beyond; /* bytes for the second gather, without and with transports that
                                    reach beyond the node: the latter at most */
     uint32_t spans_node;        /* a transport that reaches all PEs of the node is open */
@@ -41,14 +39,6 @@ struct identity {
 };
 
 static struct identity *identities; /* by PE; only while starting */
-
-/* Where every PE is. Kept for the life of the initialisation. */
-static struct {
-    int32_t *node, *local; /* npes each */
-    char **host;           /* one for each node */
-    bool *mapped;          /* and whether its PEs have each other's memory mapped */
-    int nodes;
-} places;
 
 /* ---- this PE's identity ---- */
 
@@ -155,194 +145,19 @@ static int start_exchange_check_settings(const struct sy_options *options, doubl
     return rc;
 }
 
-/* ---- places ---- */
-
-struct located {
-    uint64_t node;
-    int pe;
-};
-
-static int start_exchange_by_node_then_pe(const void *a, const void *b)
-{
-    const struct located *x = a, *y = b;
-    if (x->node != y->node)
-        return x->node < y->node ? -1 : 1;
-    return x->pe - y->pe;
-}
-
-static int by_first_pe(const void *a, const void *b)
-{
-    return ((const struct located *)a)->pe - ((const struct located *)b)->pe;
-}
-
-/* Numbers the nodes in the order of their lowest PE, and the PEs on each. */
-static int start_exchange_number_nodes(struct located *all, int npes, const char *packs,
-                                       size_t stride)
-{
-    struct located *first = calloc((size_t)npes, sizeof *first);
-    int nodes = 0;
-
-    if (!first)
-        return -ENOMEM;
-    qsort(all, (size_t)npes, sizeof *all, start_exchange_by_node_then_pe);
-    for (int i = 0; i < npes; i++)
-        if (!i || all[i].node != all[i - 1].node)
-            first[nodes++] = (struct located){.node = (uint64_t)i, .pe = all[i].pe};
-    qsort(first, (size_t)nodes, sizeof *first, by_first_pe);
-    places.nodes = nodes;
-    places.host = calloc((size_t)nodes, sizeof *places.host);
-    for (int n = 0; places.host && n < nodes; n++) {
-        int from = (int)first[n].node;
-        places.host[n] = strdup(packs + (size_t)first[n].pe * stride);
-        for (int i = from; i < npes && all[i].node == all[from].node; i++) {
-            places.node[all[i].pe] = n;
-            places.local[all[i].pe] = i - from;
-        }
-    }
-    free(first);
-    return places.host ? 0 : -ENOMEM;
-}
-
-static int start_exchange_fill_world(int npes)
-{
-    sy_world.nodes = places.nodes;
-    sy_world.node = places.node[sy_world.pe];
-    sy_world.local = places.local[sy_world.pe];
-    sy_world.node_size = 0;
-    for (int pe = 0; pe < npes; pe++)
-        sy_world.node_size += places.node[pe] == sy_world.node;
-    sy_world.node_pe = calloc((size_t)sy_world.node_size, sizeof *sy_world.node_pe);
-    if (!sy_world.node_pe)
-        return -ENOMEM;
-    for (int pe = 0; pe < npes; pe++)
-        if (places.node[pe] == sy_world.node)
-            sy_world.node_pe[places.local[pe]] = pe;
-    return 0;
-}
-
-static int start_exchange_make_places(const char *packs, size_t stride, struct sy_error *err)
-{
-    int npes = sy_world.npes, rc = -ENOMEM;
-    struct located *all = calloc((size_t)npes, sizeof *all);
-
-    places.node = calloc((size_t)npes, sizeof *places.node);
-    places.local = calloc((size_t)npes, sizeof *places.local);
-    if (all && places.node && places.local) {
-        for (int pe = 0; pe < npes; pe++)
-            all[pe] = (struct located){.node = identities[pe].node, .pe = pe};
-        rc = start_exchange_number_nodes(all, npes, packs, stride);
-    }
-    free(all);
-    if (!rc)
-        rc = start_exchange_fill_world(npes);
-    return rc ? sy_fail(err, ENOMEM, "no memory for the places of %d PEs", npes) : 0;
-}
-
-struct sy_place sy_world_place(int pe)
-{
-    int node = places.node[pe];
-    const char *host = places.host[node];
-    return (struct sy_place){.node = node, .local = places.local[pe], .host = host ? host : "?"};
-}
-
-/* ---- PEs whose memory is mapped ---- */
-
-static bool start_exchange_maps_own_node(void)
-{
-    for (int i = 0; i < sy_world.node_size; i++)
-        if (!sy_windows_has(SY_WINDOW_CONTROL, sy_world.node_pe[i]))
-            return false;
-    return true;
-}
-
-/* A PE knows whether it shares its processors; it must learn that of others unless all pairs are
- * alike. */
-static int start_exchange_mapped(double seconds, struct sy_error *err)
-{
-    const bool mine = start_exchange_maps_own_node(),
-               alike = places.nodes == 1 && sy_routes.kinds == 1;
-    bool *all = malloc((size_t)sy_world.npes * sizeof *all);
-    int rc = 0;
-
-    places.mapped = malloc((size_t)places.nodes * sizeof *places.mapped);
-    if (!all || !places.mapped) {
-        free(all);
-        return sy_fail(err, ENOMEM, "no memory for the places of %d PEs", sy_world.npes);
-    }
-    for (int n = 0; n < places.nodes; n++)
-        places.mapped[n] = !alike || mine;
-    if (!alike)
-        rc = sy_boot->allgather(sy_boot_self, "exchange of mappings", &mine, all, sizeof mine,
-                                seconds, err);
-    for (int pe = 0; !alike && !rc && pe < sy_world.npes; pe++)
-        if (!all[pe])
-            places.mapped[places.node[pe]] = false;
-    free(all);
-    return rc;
-}
-
-int sy_world_domain(int pe)
-{
-    int node = places.node[pe];
-    return places.mapped[node] ? node : places.nodes + pe;
-}
-
-int sy_world_domains(void)
-{
-    return places.nodes + sy_world.npes;
-}
-
-/* A set of mapped PEs, and the processors of a host that it may use. */
-struct domain_processors {
-    uint64_t processors;
-    int domain, count;
-};
-
-static int start_exchange_by_processors_then_domain(const void *a, const void *b)
-{
-    const struct domain_processors *x = a, *y = b;
-    if (x->processors != y->processors)
-        return x->processors < y->processors ? -1 : 1;
-    return x->domain - y->domain;
-}
-
-/* Finds out whether sets of mapped PEs outnumber processors anywhere (sy_world.nodes_crowd). */
-static int start_exchange_find_crowd(struct sy_error *err)
-{
-    int npes = sy_world.npes, domains = 0;
-    struct domain_processors *all;
-
-    sy_world.nodes_crowd = false;
-    if (places.nodes == 1 && places.mapped[0])
-        return 0;
-    all = calloc((size_t)npes, sizeof *all);
-    if (!all)
-        return sy_fail(err, ENOMEM, "no memory for the places of %d PEs", npes);
-    for (int pe = 0; pe < npes; pe++) {
-        const struct sy_processors *p = &identities[pe].processors;
-        all[pe] = (struct domain_processors){
-            .processors = sy_hash(&p->set, sizeof p->set, identities[pe].host),
-            .domain = sy_world_domain(pe),
-            .count = p->in_quota && p->in_quota < p->in_set ? p->in_quota : p->in_set};
-    }
-    qsort(all, (size_t)npes, sizeof *all, start_exchange_by_processors_then_domain);
-    for (int i = 0; i < npes; i++) {
-        bool anew = !i || all[i].processors != all[i - 1].processors;
-        domains = anew ? 1 : domains + (all[i].domain != all[i - 1].domain);
-        sy_world.nodes_crowd |= domains > all[i].count;
-    }
-    free(all);
-    return 0;
-}
-
-static bool same_layout(int pe)
+static bool start_exchange_same_layout(int pe)
 {
     return identities[pe].layout == identities[sy_world.pe].layout;
 }
 
 /* ---- the exchange ---- */
 
-static int exchange_share(int pes, int processors)
+static const struct sy_location *start_exchange_location(int pe)
+{
+    return &identities[pe].location;
+}
+
+static int start_exchange_share(int pes, int processors)
 {
     return (pes + processors - 1) / processors;
 }
@@ -351,15 +166,15 @@ static int exchange_share(int pes, int processors)
  * is what is short. */
 static int start_exchange_load(void)
 {
-    const struct sy_processors *mine = &identities[sy_world.pe].processors;
+    const struct sy_processors *mine = &identities[sy_world.pe].location.processors;
     int of_set = 0, of_quota = 0;
 
     for (int pe = 0; pe < sy_world.npes; pe++) {
-        of_set += identities[pe].processors.set == mine->set;
-        of_quota += mine->quota && identities[pe].processors.quota == mine->quota;
+        of_set += identities[pe].location.processors.set == mine->set;
+        of_quota += mine->quota && identities[pe].location.processors.quota == mine->quota;
     }
-    int by_set = exchange_share(of_set, mine->in_set);
-    int by_quota = mine->quota ? exchange_share(of_quota, mine->in_quota) : 0;
+    int by_set = start_exchange_share(of_set, mine->in_set);
+    int by_quota = mine->quota ? start_exchange_share(of_quota, mine->in_quota) : 0;
     bool quota = by_quota > 1 && by_quota >= by_set;
     int load = quota ? by_quota : by_set;
     sy_log(SY_LOG_DEBUG, "boot", "processors: %d%s; PEs that may use them: %d; waiting PEs %s",
@@ -398,17 +213,17 @@ static int start_exchange_packs(const char *pack, size_t stride, bool beyond, do
         memcpy(mine, pack, identities[sy_world.pe].pack);
         rc = sy_boot->allgather(sy_boot_self, "exchange of addresses", mine, all, stride, seconds,
                                 err);
-        if (!rc && !places.nodes)
-            rc = start_exchange_make_places(all, stride, err);
+        if (!rc)
+            rc = sy_places_make(start_exchange_location, all, stride, err);
         /* The pack is the host name, NUL, then what sy_routes_pack wrote; the name has one length
          * everywhere (see below), so one pointer finds all addresses. */
         if (!rc)
-            rc = sy_routes_connect(all + sizeof sy_world.host, stride, same_layout, seconds, beyond,
-                                   start_exchange_anyone_shows(), err);
+            rc = sy_routes_connect(all + sizeof sy_world.host, stride, start_exchange_same_layout,
+                                   seconds, beyond, start_exchange_anyone_shows(), err);
         if (!rc)
-            rc = start_exchange_mapped(seconds, err);
+            rc = sy_places_map(seconds, err);
         if (!rc)
-            rc = start_exchange_find_crowd(err);
+            rc = sy_places_find_crowd(start_exchange_location, err);
     } else {
         sy_fail(err, ENOMEM, "no memory for %d PEs' addresses", sy_world.npes);
     }
@@ -421,7 +236,8 @@ static int start_exchange_packs(const char *pack, size_t stride, bool beyond, do
 static bool start_exchange_near_enough(void)
 {
     for (int pe = 0; pe < sy_world.npes; pe++)
-        if (identities[pe].node != identities[0].node || !identities[pe].spans_node)
+        if (identities[pe].location.node != identities[0].location.node ||
+            !identities[pe].spans_node)
             return false;
     return true;
 }
@@ -471,10 +287,11 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
     uint64_t boot = sy_machine_boot();
     uint64_t machine = boot ? boot : sy_hash(sy_world.host, strlen(sy_world.host), 1);
     uint64_t network = sy_machine_network_of(machine), host_identity = network ? network : machine;
-    struct identity mine = {.node = start_exchange_node_identity(host_identity, pes_per_node),
-                            .host = host_identity,
-                            .processors = sy_processors_find(machine),
-                            .layout = start_exchange_layout_identity()};
+    struct identity mine = {
+        .location = {.node = start_exchange_node_identity(host_identity, pes_per_node),
+                     .host = host_identity,
+                     .processors = sy_processors_find(machine)},
+        .layout = start_exchange_layout_identity()};
 
     mine.pack = (uint32_t)start_exchange_make_pack(pack, sizeof pack);
     mine.pack_beyond = (uint32_t)(sizeof sy_world.host + sy_routes_pack_room());
@@ -496,17 +313,4 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
     free(identities);
     identities = NULL;
     return rc;
-}
-
-void sy_exchange_close(void)
-{
-    for (int n = 0; n < places.nodes; n++)
-        free(places.host[n]);
-    free(places.host);
-    free(places.mapped);
-    free(places.node);
-    free(places.local);
-    memset(&places, 0, sizeof places);
-    free(sy_world.node_pe);
-    sy_world.node_pe = NULL;
 }

@@ -19,6 +19,7 @@
 #include "core/crash.h"
 #include "core/ctx.h"
 #include "core/start/exchange.h"
+#include "core/start/places.h"
 #include "core/fatal.h"
 #include "core/memory/heap.h"
 #include "core/memory/memory.h"
@@ -376,5 +377,5 @@ void sy_world_close(void)
     sy_windows_close();
     sy_heap_close(&sy_heap);
     sy_memory_close();
-    sy_exchange_close();
+    sy_places_close();
 }
