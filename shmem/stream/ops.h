@@ -3,8 +3,6 @@
 #ifndef SY_STREAM_OPS_H
 #define SY_STREAM_OPS_H
 
-#include <switchyard/host.h>
-
 #include "coll/reduce_kernels.h"
 #include "stream/stream.h"
 
@@ -19,34 +17,16 @@ void sy_stream_add_get(struct sy_stream *stream, const char *routine, void *dest
 void sy_stream_add_p(struct sy_stream *stream, const char *routine, void *dest, const void *value,
                      size_t length, int pe);
 
-/* Blocks that are dest_stride and source_stride apart. */
-struct sy_stream_strided {
-    void *dest;
-    const void *source;
-    ptrdiff_t dest_stride, source_stride;
-    size_t block, blocks;
-};
 void sy_stream_add_iput(struct sy_stream *stream, const char *routine,
                         const struct sy_stream_strided *blocks, int pe);
 void sy_stream_add_iget(struct sy_stream *stream, const char *routine,
                         const struct sy_stream_strided *blocks, int pe);
 
-/* signal: the value, the word and how it is changed. With length 0 it is all that is sent. */
-struct sy_stream_signal {
-    uint64_t *word, value;
-    int op;
-};
+/* With length 0 the signal is all that is sent. */
 void sy_stream_add_put_signal(struct sy_stream *stream, const char *routine, void *dest,
                               const void *source, size_t length, struct sy_stream_signal signal,
                               int pe);
 
-/* result: where the old value goes, or NULL. */
-struct sy_stream_amo {
-    enum sy_amo_op op;
-    unsigned width;
-    void *dest, *result;
-    uint64_t operand, compare;
-};
 void sy_stream_add_amo(struct sy_stream *stream, const char *routine, struct sy_stream_amo amo,
                        int pe);
 
@@ -61,16 +41,6 @@ void sy_stream_pe_quiet(struct sy_stream *stream, const char *routine, const int
 #define SY_STREAM_TYPE(TYPE)                                                                       \
     ((signed char)((TYPE)-1 < (TYPE)1 ? -(int)sizeof(TYPE) : (int)sizeof(TYPE)))
 
-/* The variables of a wait. values: one for each, or NULL: all are compared with `value`. */
-struct sy_stream_set {
-    const void *ivars;
-    size_t count;
-    const int *status;
-    int cmp;
-    signed char type;
-    uint64_t value;
-    const void *values;
-};
 void sy_stream_wait_all(struct sy_stream *stream, const char *routine, struct sy_stream_set set);
 void sy_stream_wait_any(struct sy_stream *stream, const char *routine, struct sy_stream_set set,
                         size_t *index);

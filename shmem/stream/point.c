@@ -70,12 +70,14 @@ bool sy_point_reached(struct sy_point *point)
 void sy_point_await(struct sy_point *point, const char *routine)
 {
     pthread_mutex_lock(&sy_stream_lock);
-    if (!point->reached && point->marks)
-        sy_stream_check_wait(point->marks, routine);
-    sy_stall_opened(sy_clock_ns(), routine);
-    while (!point->reached)
-        pthread_cond_wait(&any_reached, &sy_stream_lock);
-    sy_stall_opened(0, NULL);
+    if (!point->reached) {
+        if (point->marks)
+            sy_stream_check_wait(point->marks, routine);
+        sy_stall_opened(sy_clock_ns(), routine);
+        while (!point->reached)
+            pthread_cond_wait(&any_reached, &sy_stream_lock);
+        sy_stall_opened(0, NULL);
+    }
     pthread_mutex_unlock(&sy_stream_lock);
 }
 

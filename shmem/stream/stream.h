@@ -35,6 +35,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <switchyard/host.h>
+
 #include "core/ctx.h"
 #include "util/bits.h"
 
@@ -51,6 +53,40 @@ struct sy_stream_kind {
     void (*work)(struct sy_stream_op *op);         /* called by a worker; may block */
     bool issues; /* it may leave transfers under way on the stream's context */
     bool joins;  /* it may begin while earlier transfers that join are under way */
+};
+
+/* Blocks that are dest_stride and source_stride bytes apart. */
+struct sy_stream_strided {
+    void *dest;
+    const void *source;
+    ptrdiff_t dest_stride, source_stride;
+    size_t block, blocks;
+};
+
+/* A signal: its word, a value, and how that changes the word. */
+struct sy_stream_signal {
+    uint64_t *word, value;
+    int op;
+};
+
+/* An atomic operation. result: where the old value goes, or NULL. */
+struct sy_stream_amo {
+    enum sy_amo_op op;
+    unsigned width;
+    void *dest, *result;
+    uint64_t operand, compare;
+};
+
+/* The variables of a wait. type: SY_STREAM_TYPE. values: one for each, or NULL: all are compared
+ * with `value`. */
+struct sy_stream_set {
+    const void *ivars;
+    size_t count;
+    const int *status;
+    int cmp;
+    signed char type;
+    uint64_t value;
+    const void *values;
 };
 
 /* What a collective routine is about. count: elements; size: bytes of one; strides in elements. */
@@ -73,37 +109,23 @@ struct sy_stream_op {
     const char *routine; /* as the program called it */
     struct sy_team_queue *queue;
     struct sy_team *team; /* of a collective routine */
+    int pe;               /* of a transfer */
     bool ready;           /* everything before it in its stream is complete */
     bool waits;           /* it is entered with its point */
     union {
         struct {
             void *dest;
             const void *source;
-            size_t length, blocks;
-            ptrdiff_t dest_stride, source_stride;
-            int pe;
+            size_t length;
+            struct sy_stream_signal signal;
             unsigned char value[16];
         } rma;
+        struct sy_stream_strided strided;
+        struct sy_stream_amo amo;
         struct {
-            void *dest, *result;
-            uint64_t operand, compare;
-            unsigned width;
-            int op, pe;
-        } amo;
-        struct {
-            void *dest;
-            const void *source;
-            size_t length;
-            uint64_t *signal, operand;
-            int op, pe;
-        } put_signal;
-        struct {
-            const void *ivars, *values;
-            const int *status;
-            size_t count, at, *indices, *result;
-            uint64_t value;
-            unsigned orders;  /* for which the comparison is true: wait.c */
-            signed char type; /* bytes; negative: of a signed type */
+            struct sy_stream_set set;
+            size_t at, *indices, *result;
+            unsigned orders; /* for which the comparison is true: wait.c */
         } wait;
         struct sy_stream_data together;
         struct {

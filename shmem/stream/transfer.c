@@ -11,56 +11,59 @@
 
 static enum sy_step transfer_put(struct sy_stream_op *op)
 {
-    sy_put(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length, op->to.rma.pe,
-           0);
+    sy_put(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length, op->pe, 0);
     return SY_STEP_DONE;
 }
 
 static enum sy_step transfer_p(struct sy_stream_op *op)
 {
-    sy_put(op->stream->ctx, op->to.rma.dest, op->to.rma.value, op->to.rma.length, op->to.rma.pe,
+    sy_put(op->stream->ctx, op->to.rma.dest, op->to.rma.value, op->to.rma.length, op->pe,
            SY_BLOCKING);
     return SY_STEP_DONE;
 }
 
 static enum sy_step transfer_get(struct sy_stream_op *op)
 {
-    sy_get(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length, op->to.rma.pe,
-           0);
+    sy_get(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length, op->pe, 0);
     return SY_STEP_DONE;
 }
 
 static enum sy_step transfer_iput(struct sy_stream_op *op)
 {
-    sy_put_strided(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.dest_stride,
-                   op->to.rma.source_stride, op->to.rma.length, op->to.rma.blocks, op->to.rma.pe);
+    const struct sy_stream_strided *s = &op->to.strided;
+
+    sy_put_strided(op->stream->ctx, s->dest, s->source, s->dest_stride, s->source_stride, s->block,
+                   s->blocks, op->pe);
     return SY_STEP_DONE;
 }
 
 static enum sy_step transfer_iget(struct sy_stream_op *op)
 {
-    sy_get_strided(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.dest_stride,
-                   op->to.rma.source_stride, op->to.rma.length, op->to.rma.blocks, op->to.rma.pe);
+    const struct sy_stream_strided *s = &op->to.strided;
+
+    sy_get_strided(op->stream->ctx, s->dest, s->source, s->dest_stride, s->source_stride, s->block,
+                   s->blocks, op->pe);
     return SY_STEP_DONE;
 }
 
 static enum sy_step transfer_put_signal(struct sy_stream_op *op)
 {
-    sy_put_signal(op->stream->ctx, op->to.put_signal.dest, op->to.put_signal.source,
-                  op->to.put_signal.length, op->to.put_signal.signal, op->to.put_signal.operand,
-                  op->to.put_signal.op, op->to.put_signal.pe, 0);
+    const struct sy_stream_signal *signal = &op->to.rma.signal;
+
+    sy_put_signal(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length,
+                  signal->word, signal->value, signal->op, op->pe, 0);
     return SY_STEP_DONE;
 }
 
 static enum sy_step transfer_amo(struct sy_stream_op *op)
 {
-    if (op->to.amo.result)
-        sy_amo_start(op->stream->ctx, (enum sy_amo_op)op->to.amo.op, op->to.amo.dest,
-                     op->to.amo.width, op->to.amo.operand, op->to.amo.compare, op->to.amo.result,
-                     op->to.amo.pe);
+    const struct sy_stream_amo *a = &op->to.amo;
+
+    if (a->result)
+        sy_amo_start(op->stream->ctx, a->op, a->dest, a->width, a->operand, a->compare, a->result,
+                     op->pe);
     else
-        sy_amo_update(op->stream->ctx, (enum sy_amo_op)op->to.amo.op, op->to.amo.dest,
-                      op->to.amo.width, op->to.amo.operand, op->to.amo.pe);
+        sy_amo_update(op->stream->ctx, a->op, a->dest, a->width, a->operand, op->pe);
     return SY_STEP_DONE;
 }
 
@@ -115,7 +118,7 @@ static void transfer_add(struct sy_stream *stream, const char *routine,
     op->to.rma.dest = dest;
     op->to.rma.source = source;
     op->to.rma.length = length;
-    op->to.rma.pe = pe;
+    op->pe = pe;
     sy_stream_add(op);
 }
 
@@ -140,7 +143,7 @@ void sy_stream_add_p(struct sy_stream *stream, const char *routine, void *dest, 
         return;
     op->to.rma.dest = dest;
     op->to.rma.length = length;
-    op->to.rma.pe = pe;
+    op->pe = pe;
     memcpy(op->to.rma.value, value, length);
     sy_stream_add(op);
 }
@@ -153,13 +156,8 @@ static void transfer_add_strided(struct sy_stream *stream, const char *routine,
 
     if (!op)
         return;
-    op->to.rma.dest = blocks->dest;
-    op->to.rma.source = blocks->source;
-    op->to.rma.length = blocks->block;
-    op->to.rma.blocks = blocks->blocks;
-    op->to.rma.dest_stride = blocks->dest_stride;
-    op->to.rma.source_stride = blocks->source_stride;
-    op->to.rma.pe = pe;
+    op->to.strided = *blocks;
+    op->pe = pe;
     sy_stream_add(op);
 }
 
@@ -183,13 +181,11 @@ void sy_stream_add_put_signal(struct sy_stream *stream, const char *routine, voi
 
     if (!op)
         return;
-    op->to.put_signal.dest = dest;
-    op->to.put_signal.source = source;
-    op->to.put_signal.length = length;
-    op->to.put_signal.signal = signal.word;
-    op->to.put_signal.operand = signal.value;
-    op->to.put_signal.op = signal.op;
-    op->to.put_signal.pe = pe;
+    op->to.rma.dest = dest;
+    op->to.rma.source = source;
+    op->to.rma.length = length;
+    op->to.rma.signal = signal;
+    op->pe = pe;
     sy_stream_add(op);
 }
 
@@ -200,13 +196,8 @@ void sy_stream_add_amo(struct sy_stream *stream, const char *routine, struct sy_
 
     if (!op)
         return;
-    op->to.amo.op = (int)amo.op;
-    op->to.amo.width = amo.width;
-    op->to.amo.dest = amo.dest;
-    op->to.amo.result = amo.result;
-    op->to.amo.operand = amo.operand;
-    op->to.amo.compare = amo.compare;
-    op->to.amo.pe = pe;
+    op->to.amo = amo;
+    op->pe = pe;
     sy_stream_add(op);
 }
 

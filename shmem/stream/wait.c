@@ -58,22 +58,21 @@ static unsigned wait_order(uint64_t left, uint64_t right, int type)
 
 static bool wait_included(const struct sy_stream_op *op, size_t i)
 {
-    return !op->to.wait.status || !op->to.wait.status[i];
+    return !op->to.wait.set.status || !op->to.wait.set.status[i];
 }
 
 static bool wait_holds(const struct sy_stream_op *op, size_t i)
 {
-    uint64_t value = op->to.wait.values ? wait_load(op->to.wait.values, i, op->to.wait.type)
-                                        : op->to.wait.value;
+    const struct sy_stream_set *set = &op->to.wait.set;
+    uint64_t value = set->values ? wait_load(set->values, i, set->type) : set->value;
 
-    return wait_order(wait_load(op->to.wait.ivars, i, op->to.wait.type), value, op->to.wait.type) &
-           op->to.wait.orders;
+    return wait_order(wait_load(set->ivars, i, set->type), value, set->type) & op->to.wait.orders;
 }
 
 /* A variable whose comparison has been true once is not looked at again. */
 static enum sy_step wait_all(struct sy_stream_op *op)
 {
-    for (; op->to.wait.at < op->to.wait.count; op->to.wait.at++)
+    for (; op->to.wait.at < op->to.wait.set.count; op->to.wait.at++)
         if (wait_included(op, op->to.wait.at) && !wait_holds(op, op->to.wait.at))
             return SY_STEP_AGAIN;
     return SY_STEP_DONE;
@@ -83,7 +82,7 @@ static enum sy_step wait_all(struct sy_stream_op *op)
 static enum sy_step wait_any(struct sy_stream_op *op)
 {
     static size_t turn; /* the proxy's */
-    size_t count = op->to.wait.count;
+    size_t count = op->to.wait.set.count;
     bool empty = true;
 
     *op->to.wait.result = SIZE_MAX;
@@ -106,7 +105,7 @@ static enum sy_step wait_some(struct sy_stream_op *op)
     size_t found = 0;
     bool empty = true;
 
-    for (size_t i = 0; i < op->to.wait.count; i++) {
+    for (size_t i = 0; i < op->to.wait.set.count; i++) {
         if (!wait_included(op, i))
             continue;
         empty = false;
@@ -131,12 +130,7 @@ static void wait_add(struct sy_stream *stream, const char *routine,
     if (!op)
         return;
     op->to.wait.orders = wait_orders(routine, set->cmp);
-    op->to.wait.ivars = set->ivars;
-    op->to.wait.count = set->count;
-    op->to.wait.status = set->status;
-    op->to.wait.type = set->type;
-    op->to.wait.value = set->value;
-    op->to.wait.values = set->values;
+    op->to.wait.set = *set;
     op->to.wait.indices = indices;
     op->to.wait.result = result;
     op->to.wait.at = 0;
