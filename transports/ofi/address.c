@@ -34,7 +34,8 @@ size_t sy_ofi_address(void *self, void *buffer, size_t room)
     size_t length = sizeof name;
 
     if (fi_getname(&ofi->endpoint[0].ep->fid, name, &length) || length + sizeof head > room) {
-        ofi->host->log(SY_LOG_WARN, ofi->name, "not used: the endpoint's name has %zu bytes",
+        ofi->host->log(SY_LOG_WARN, ofi->name,
+                       "not used: the endpoint's name, of %zu bytes, is not given or does not fit",
                        length);
         ofi->mute = true;
         return 0;

@@ -131,13 +131,13 @@ static int plugin_open_offer(struct ofi_state *ofi, struct sy_error *err)
     return 0;
 }
 
-/* Addresses that libfabric and the threads may still need: 3 PEs over tcp;ofi_rxm took 30 MB each.
- */
-#define SPARE_ADDRESSES (UINT64_C(64) << 20)
+/* Bytes of address space that libfabric and the threads may still need: 3 PEs over tcp;ofi_rxm took
+ * 30 MB each. */
+#define SPARE_BYTES (UINT64_C(64) << 20)
 
 /* Where libfabric cannot allocate while it connects, it wants the operation again, for ever (see
  * progress/probe.c). So what may be the cause is said before. */
-static void plugin_check_addresses(const struct ofi_state *ofi)
+static void plugin_check_address_space(const struct ofi_state *ofi)
 {
     FILE *file = fopen("/proc/self/statm", "re");
     unsigned long pages;
@@ -147,13 +147,13 @@ static void plugin_check_addresses(const struct ofi_state *ofi)
         return;
     if (fscanf(file, "%lu", &pages) == 1 && !getrlimit(RLIMIT_AS, &limit)) {
         uint64_t used = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-        if (limit.rlim_cur < used + SPARE_ADDRESSES)
+        if (limit.rlim_cur < used + SPARE_BYTES)
             ofi->host->log(SY_LOG_WARN, ofi->name,
-                           "of %llu MB of addresses (ulimit -v) %llu are in use; where libfabric "
-                           "gets no more for a connection, the job ends after a while; raise the "
-                           "limit then",
-                           (unsigned long long)limit.rlim_cur >> 20,
-                           (unsigned long long)used >> 20);
+                           "%llu of %llu MB of address space (ulimit -v) are in use; if libfabric "
+                           "lacks some for a connection, the job ends after 20 s; raise the limit "
+                           "then",
+                           (unsigned long long)used >> 20,
+                           (unsigned long long)limit.rlim_cur >> 20);
     }
     fclose(file);
 }
@@ -163,8 +163,8 @@ static int plugin_open(const struct sy_host *host, const struct sy_instance *ins
 {
     if (sy_secure())
         return host->fail(err, ENODEV,
-                          "libfabric takes orders from the environment (FI_PROVIDER_PATH loads "
-                          "code), which a program with other rights than its user's does not do");
+                          "not in a program with other rights than its user's (setuid): libfabric "
+                          "loads code that the environment names (FI_PROVIDER_PATH)");
     struct ofi_state *ofi = malloc(sizeof *ofi);
     if (!ofi)
         return host->fail(err, ENOMEM, "no memory for the state of a transport");
@@ -183,7 +183,7 @@ static int plugin_open(const struct sy_host *host, const struct sy_instance *ins
         rc = sy_ofi_sleep_open(ofi, err);
     if (!rc) {
         sy_ofi_poll(ofi); /* posts the buffers to receive into */
-        plugin_check_addresses(ofi);
+        plugin_check_address_space(ofi);
     }
     if (rc)
         plugin_close(ofi);
@@ -279,8 +279,8 @@ static int plugin_ctx_open(void *self, long ctx_options, struct sy_transport_ctx
     return 0;
 }
 
-/* Messages of records, and native writes that are not known to have arrived. At rest nobody may
- * have asked whether they have, so that is done here. */
+/* Messages of records that are not acknowledged, and bytes that are not known to have arrived. At
+ * rest nobody may have asked whether they have, so that is done here. */
 static int plugin_outstanding(void *self, struct sy_outstanding *list, int room)
 {
     struct ofi_state *ofi = self;
@@ -297,10 +297,7 @@ static int plugin_outstanding(void *self, struct sy_outstanding *list, int room)
             sy_ofi_prove(&ofi->peer[pe]);
         if (messages || native)
             list[count++] = (struct sy_outstanding){
-                .pe = pe,
-                .operations = messages + native,
-                .seconds = -1,
-                .state = "in messages of several, and by itself"};
+                .pe = pe, .operations = messages, .bytes = native, .seconds = -1};
     }
     sy_ofi_unlock(&ofi->endpoint[0]);
     return count;

@@ -131,16 +131,18 @@ void *sy_ofi_descriptor(struct ofi_state *ofi, const void *address, size_t lengt
 
 /* ---- others' ---- */
 
-/* Fills in how PE pe's region is addressed: what its key says, and what follows from that. */
+/* Fills in how PE pe's region is addressed: by what its key says, or by a key that is derived. */
 static void region_meet(struct ofi_state *ofi, int pe, unsigned index, const char *key,
                         struct ofi_remote *remote)
 {
     const struct ofi_peer *peer = &ofi->peer[pe];
 
-    if (peer->parts & PART_KEY)
-        key = (const char *)memcpy(&remote->key, key, sizeof remote->key) ? key + 8 : key;
-    else
+    if (peer->parts & PART_KEY) {
+        memcpy(&remote->key, key, sizeof remote->key);
+        key += sizeof remote->key;
+    } else {
         remote->key = sy_ofi_region_key(ofi, pe, peer->nonce, index);
+    }
     if (peer->parts & PART_BASE)
         memcpy(&remote->base, key, sizeof remote->base);
     remote->native = true;

@@ -178,7 +178,7 @@ static bool serve_is_next(struct ofi_peer *peer, uint32_t number)
     struct ofi_state *ofi = peer->ofi;
 
     if (sy_ofi_reached(peer->received, number)) {
-        sy_ofi_stranger(ofi, "a message of old");
+        sy_ofi_stranger(ofi, "a replayed message");
         return false;
     }
     if (number != peer->received + 1 || number - peer->told > ofi->traits.window) {
@@ -202,7 +202,7 @@ static void serve_reply(struct ofi_peer *peer, const struct ofi_header *header)
     if (!length)
         return;
     if (sy_ofi_reached(peer->heard, header->sequence)) {
-        sy_ofi_stranger(ofi, "a reply of old");
+        sy_ofi_stranger(ofi, "a replayed reply");
         return;
     }
     if (!answers || header->sequence != peer->heard + 1) {

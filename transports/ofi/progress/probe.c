@@ -11,7 +11,8 @@
  * reconnect. A PE that has not run for a while itself does not judge.
  *
  * Where libfabric cannot allocate for a connection, it wants the operation again, for ever. So a PE
- * for which it has taken nothing for a while is lost too, if this process has no addresses left.
+ * for which it has taken nothing for a while is lost too, if this process has no address space
+ * left.
  *
  * Whoever sends sets `watching` and asks for the first look. The rest is done by the progress
  * thread, once a second while anything is owed, so it costs transfers nothing. */
@@ -203,7 +204,7 @@ static void probe_judge(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t
 /* What libfabric was seen to want for a connection at once is 17 MB. */
 #define ROOM_BYTES ((size_t)32 << 20)
 
-static bool probe_has_addresses(void)
+static bool probe_has_address_space(void)
 {
     void *room = mmap(NULL, ROOM_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                       0);
@@ -213,14 +214,14 @@ static bool probe_has_addresses(void)
     return room != MAP_FAILED;
 }
 
-/* Libfabric has long taken nothing for a PE: because that PE has stopped, or for want of addresses.
- */
+/* Libfabric has long taken nothing for a PE: because that PE has stopped, or for want of address
+ * space. */
 static void probe_judge_refusals(struct ofi_state *ofi, int pe)
 {
-    if (!probe_has_addresses())
+    if (!probe_has_address_space())
         ofi->host->lost(pe, ENOMEM,
-                        "libfabric has taken nothing for it for 20 s, as it gets no more addresses "
-                        "for a connection in this process; raise the limit (ulimit -v)");
+                        "libfabric has taken nothing for it for 20 s: this process has no address "
+                        "space left for a connection; raise the limit (ulimit -v)");
 }
 
 /* ---- those that owe ---- */
