@@ -108,8 +108,8 @@ static void messages_limit_gather(struct sy_run *run, int milliseconds)
     ev_timer_start(run->loop, &run->gather_limit);
 }
 
-/* A PE that left in good order before this gather began will not take part. One that has asked for
- * the job's end is about to be judged. */
+/* A PE that ended before this gather began, and the job with it did not, will not take part. One
+ * that has asked for the job's end is about to be judged. */
 static void messages_check_left(struct sy_run *run)
 {
     if (run->abort.asked)
@@ -119,12 +119,11 @@ static void messages_check_left(struct sy_run *run)
 
         if (!pe->started || pe->alive || pe->just_ended || run->gather.have[i])
             continue;
-        sy_run_say(
-            run, SY_SAY_ENDING,
-            "PE %d on host %s (pid %d) has exited with status 0%s, and others wait for it in "
-            "'%s'%s",
-            i, pe->node->name, (int)pe->pid, pe->said_hello ? "" : " without shmem_init",
-            run->gather.phase, sy_ending_rest(run, false));
+        sy_run_say(run, SY_SAY_ENDING,
+                   "PE %d on host %s (pid %d) %s%s, and others wait for it in '%s'%s", i,
+                   pe->node->name, (int)pe->pid, sy_waiting_how_ended(pe),
+                   pe->said_hello ? "" : " without shmem_init", run->gather.phase,
+                   sy_ending_rest(run, false));
         sy_ending_begin(run, 1, SY_GRACE_FAILED);
         return;
     }

@@ -177,6 +177,9 @@ void sy_waiting_init(struct sy_run *run);
 /* The time of --timeout is over: reports where the PEs are, then ends the job. */
 void sy_waiting_trace(struct sy_run *run);
 void sy_waiting_traced(struct sy_pe *pe, const char *text);
+/* How a PE has ended: "has exited with status 0", "was killed by signal 9". The text is valid until
+ * the next call. */
+const char *sy_waiting_how_ended(const struct sy_pe *pe);
 
 /* signals.c */
 void sy_signals_start(struct sy_run *run);

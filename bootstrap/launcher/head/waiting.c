@@ -64,7 +64,7 @@ static void waiting_tick(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- which call each PE is in ---- */
 
-static const char *waiting_how_it_ended(const struct sy_pe *pe)
+const char *sy_waiting_how_ended(const struct sy_pe *pe)
 {
     static char text[64];
 
@@ -94,7 +94,7 @@ static void waiting_print(struct sy_run *run)
         if (!text[pe] && of->alive)
             text[pe] = sy_memory_string(waiting_where(of));
         else if (!text[pe] && of->started)
-            text[pe] = sy_memory_string(waiting_how_it_ended(of));
+            text[pe] = sy_memory_string(sy_waiting_how_ended(of));
     }
     for (int pe = 0; sy_alike_next(text, run->npes, &pe, who, sizeof who); pe++)
         sy_run_say(run, SY_SAY_ALWAYS, "  %s: %s", who, text[pe]);
