@@ -121,16 +121,15 @@ struct sy_host {
      * -ENODEV to open() where this is false. */
     bool named;
 
-    /* There are more PEs than processors for them, so a thread that waits soon sleeps. Not known
-     * yet in open() of a transport with SY_NODE_ONLY. */
+    /* A thread that waits soon sleeps: there are more PEs than processors for them, or SHMEM_WAIT
+     * says so. Not known yet in open() of a transport with SY_NODE_ONLY. */
     bool crowded;
 
     /* SHMEM_PROGRESS=polling: no thread sleeps on wait_fd(); progress() is called by threads of the
      * program that wait, and after soon(). Set before open(). */
     bool unattended;
 
-    /* PEs for each processor that this PE may use, rounded up; `crowded` is load > 1, and both are
-     * known at the same time. */
+    /* PEs for each processor that this PE may use, rounded up; known as soon as `crowded` is. */
     int load;
 
     /* Copies `length` bytes between `local` and `offset` of a region of this PE that is a device's
