@@ -231,6 +231,15 @@ tests_unit_test_deadlock_SOURCES = tests/unit/test_deadlock.c tests/unit/suite.h
 tests_unit_test_deadlock_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_deadlock_LDADD = $(CHECK_LIBS)
 
+# How often the mpi transport looks at MPI.
+if HAVE_CHECK
+check_PROGRAMS += tests/unit/test_mpi_tick
+TESTS += tests/unit/test_mpi_tick
+endif
+tests_unit_test_mpi_tick_SOURCES = tests/unit/test_mpi_tick.c tests/unit/suite.h transports/mpi/tick.c
+tests_unit_test_mpi_tick_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_mpi_tick_LDADD = $(CHECK_LIBS)
+
 # Where the members of a team are.
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_displaced tests/unit/test_nodes tests/unit/test_pause tests/unit/test_sleep tests/unit/test_windows

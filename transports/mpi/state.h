@@ -73,9 +73,10 @@ struct mpi_large {
 /* A timer that wakes the threads that sleep on it. */
 struct mpi_tick {
     int fd;
-    uint64_t shortest, longest; /* nanoseconds */
+    uint64_t shortest, longest, silent; /* nanoseconds; silent: the longest of all */
     _Atomic bool armed;
     _Atomic uint64_t due, interval; /* a thread that finds it due sets them; a race is harmless */
+    _Atomic uint64_t silence;       /* for how long nothing has come, about; so is a race here */
 };
 
 /* Memory that is attached to the window. */
