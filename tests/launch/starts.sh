@@ -215,6 +215,7 @@ mpi_loses_launcher()
     # Each PE tells what it does, though MPICH has a handler of SIGUSR1 of its own.
     pkill -USR1 -f "^$dir/mpi_end-$family wait"
     within 20 sh -c '[ "$(grep -c "SIGUSR1: this PE is" "$1")" = 3 ]' - "$dir/err" || fail "$name: not all PEs answer SIGUSR1"
+    said 'SIGUSR1: this PE is computing, in MPI, or in a call of the system'
     kill -"$signal" $launcher
     within 20 has_ended $launcher || fail "$name: the launcher gets signal $signal and goes on"
     wait $launcher 2>/dev/null || got=$?

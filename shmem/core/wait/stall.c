@@ -16,6 +16,7 @@
 #include "util/bits.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/says.h"
 
 enum {
     THREADS = 16, /* that have notes of their own; others share the last one */
@@ -246,7 +247,8 @@ double sy_stall_text(char *text, size_t room)
                                        length ? "; another thread is " : "", one);
     }
     if (!length)
-        snprintf(text, room, "computing, or in a call of the system");
+        snprintf(text, room, "computing,%s or in a call of the system",
+                 sy_says("MPI_Initialized") > 0 && !sy_says("MPI_Finalized") ? " in MPI," : "");
     return wait_stall_longest();
 }
 
