@@ -10,6 +10,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifdef SYS_epoll_wait
+#define EPOLL_WAIT SYS_epoll_wait
+#else
+#define EPOLL_WAIT SYS_epoll_pwait
+#endif
+
 static const struct {
     const char *name;
     int number;
@@ -17,6 +23,7 @@ static const struct {
              {"close_range", SYS_close_range},
              {"epoll_create1", SYS_epoll_create1},
              {"epoll_ctl", SYS_epoll_ctl},
+             {"epoll_wait", EPOLL_WAIT},
              {"eventfd2", SYS_eventfd2},
              {"fallocate", SYS_fallocate},
              {"ftruncate", SYS_ftruncate},
@@ -35,7 +42,8 @@ static const struct {
              {"sendto", SYS_sendto},
              {"setsockopt", SYS_setsockopt},
              {"socket", SYS_socket},
-             {"timerfd_create", SYS_timerfd_create}};
+             {"timerfd_create", SYS_timerfd_create},
+             {"timerfd_settime", SYS_timerfd_settime}};
 
 static const struct {
     const char *name;

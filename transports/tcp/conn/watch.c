@@ -1,6 +1,7 @@
 /* See watch.h. */
 #include <errno.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -80,6 +81,19 @@ static void watch_on_timer(struct tcp_watch *watch, uint32_t events)
 
 /* ---- the set ---- */
 
+/* Whether the calls work that have no way to fail later on. A filter may refuse one by its name,
+ * and the job would stand still. An epoll descriptor is no socket, so nothing is sent. */
+static bool watch_calls_work(const struct tcp_watches *set)
+{
+    struct epoll_event event;
+    struct itimerspec never = {{0, 0}, {0, 0}};
+    struct msghdr nothing = {.msg_name = NULL};
+
+    return epoll_wait(set->fd, &event, 1, 0) >= 0 &&
+           !timerfd_settime(set->timer.fd, 0, &never, NULL) &&
+           (sendmsg(set->fd, &nothing, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 || errno == ENOTSOCK);
+}
+
 int sy_tcp_watches_open(struct tcp_watches *set, uint64_t (*due)(void *owner, uint64_t now),
                         void *owner)
 {
@@ -88,7 +102,8 @@ int sy_tcp_watches_open(struct tcp_watches *set, uint64_t (*due)(void *owner, ui
     set->fd = epoll_create1(EPOLL_CLOEXEC);
     set->timer = (struct tcp_watch){
         .fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK), .event = watch_on_timer};
-    if (set->fd >= 0 && set->timer.fd >= 0 && !sy_tcp_watch_add(set, &set->timer, EPOLLIN))
+    if (set->fd >= 0 && set->timer.fd >= 0 && !sy_tcp_watch_add(set, &set->timer, EPOLLIN) &&
+        watch_calls_work(set))
         return 0;
     int code = errno;
     sy_tcp_watches_close(set);

@@ -27,7 +27,7 @@ int sy_tcp_poll_open(struct tcp *tcp, struct sy_error *err)
 {
     int rc = sy_tcp_watches_open(&tcp->poll.set, poll_due, tcp);
 
-    return rc ? tcp->host->fail(err, -rc, "an epoll set and a timer: %s%s", strerror(-rc),
+    return rc ? tcp->host->fail(err, -rc, "an epoll set, a timer or sendmsg: %s%s", strerror(-rc),
                                 sy_denied_hint(rc))
               : 0;
 }
