@@ -105,6 +105,18 @@ static int handshake_differs(struct tree *tree, const struct banner *from, struc
         handshake_banner_release(from, release), tree->pe, tree->host_name, PACKAGE_VERSION);
 }
 
+static const char *handshake_reason(int code)
+{
+    switch (code) {
+    case ECONNRESET:
+        return "it closes the connection: it does not know this job's secret, or is something else";
+    case ETIMEDOUT:
+        return "it connects, and does not end its answer: it is something else, most likely";
+    default:
+        return strerror(code);
+    }
+}
+
 /* Receives the other end's answer. One that cannot speak with this PE sends its banner and no
  * more. */
 static int handshake_hear(struct tree *tree, int fd, struct hello *answer, double deadline,
@@ -121,13 +133,7 @@ static int handshake_hear(struct tree *tree, int fd, struct hello *answer, doubl
     }
     if (rc == -ECONNRESET && ours)
         return handshake_differs(tree, &answer->banner, err);
-    if (rc)
-        return tree->host->fail(err, -rc, "%s",
-                                rc == -ECONNRESET
-                                    ? "it closes the connection: it does not know this "
-                                      "job's secret, or is something else"
-                                    : strerror(-rc));
-    return 0;
+    return rc ? tree->host->fail(err, -rc, "%s", handshake_reason(-rc)) : 0;
 }
 
 int sy_tree_handshake_finish(struct tree *tree, int fd, const unsigned char nonce[TREE_NONCE],
