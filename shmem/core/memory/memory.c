@@ -209,7 +209,8 @@ int sy_memory_open(const struct sy_memory_wish *wish, struct sy_error *err)
     rc = wish->size > INT64_MAX / 2 ? memory_heap_failed(EFBIG, "its size", &why)
                                     : memory_open_heap(wish, sy_memory.heap_length, &why);
     if (rc)
-        return sy_fail(err, -rc, "a symmetric heap of %zu bytes: %s", wish->size, why.text);
+        return sy_fail(err, -rc, "a symmetric heap of %zu bytes%s: %s", wish->size,
+                       *wish->directory ? " (SHMEM_SYMMETRIC_FILE)" : "", why.text);
     sy_log(SY_LOG_DEBUG, "memory", "symmetric heap of %zu bytes at %p%s%s", sy_memory.heap_length,
            (void *)sy_memory.heap, *sy_memory.got ? ": " : "", sy_memory.got);
     return 0;
