@@ -99,7 +99,10 @@ int sy_shm_open_there(struct shm_state *shm, const struct shm_key *key, int fd, 
     snprintf(path, sizeof path, "/proc/%d/fd/%d", key->process, fd);
     int here = open(path, flags | O_CLOEXEC);
     if (here < 0)
-        shm->host->fail(err, errno, "%s, which is PE %d's: %s", path, pe, strerror(errno));
+        shm->host->fail(err, errno,
+                        "%s, which is to be PE %d's: %s; do the PEs see each other's "
+                        "processes, in one namespace of processes and of users?",
+                        path, pe, strerror(errno));
     return here;
 }
 
