@@ -111,6 +111,19 @@ static void do_silent(void)
     pause();
 }
 
+/* Says nothing, and is busy for a moment with whatever comes. */
+static void do_busy(void)
+{
+    char bytes[4096];
+
+    start();
+    while (read(0, bytes, sizeof bytes) > 0) {
+        clock_t end = clock() + CLOCKS_PER_SEC / 33;
+        while (clock() < end)
+            ;
+    }
+}
+
 static void do_idle(void)
 {
     answer_pings();
@@ -267,7 +280,7 @@ int main(int argc, char **argv)
                 {"twice", do_twice},     {"early", do_early},     {"other", do_other},
                 {"input", do_input},     {"stopped", do_stopped}, {"lines", do_lines},
                 {"trouble", do_trouble}, {"fault", do_fault},     {"errors", do_errors},
-                {"storm", do_storm}};
+                {"storm", do_storm},     {"busy", do_busy}};
     const char *name = argc > 1 ? argv[1] : "";
     char banner[100];
 

@@ -454,11 +454,12 @@ static void node_heartbeat(struct ev_loop *loop, ev_timer *timer, int events)
 
     (void)loop;
     (void)events;
-    sy_nodes_send(run, SY_DAEMON_PING, 0);
     for (int i = 0; i < run->nodes; i++) {
         if (!run->node[i].local && node_has_agent(&run->node[i]))
             node_listen_to(&run->node[i], now);
     }
+    /* Behind the looks: it makes all carriers ready to run, and while one is ready nothing counts. */
+    sy_nodes_send(run, SY_DAEMON_PING, 0);
 }
 
 /* Whether the node's output waits here for a slow reader: then the node has to wait too. */
