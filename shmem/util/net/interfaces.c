@@ -502,8 +502,7 @@ static uint16_t interfaces_port_of(int fd)
 
     if (getsockname(fd, (struct sockaddr *)&address, &length))
         return 0;
-    return ntohs(address.ss_family == AF_INET ? ((struct sockaddr_in *)&address)->sin_port
-                                              : ((struct sockaddr_in6 *)&address)->sin6_port);
+    return ntohs(*sy_socket_port(&address));
 }
 
 /* Listens on all addresses, on this port or, if it is 0, on one that the first address gets. How

@@ -59,7 +59,20 @@ bool sy_ip_link_local(const struct sy_ip *ip);
 socklen_t sy_ip_socket(const struct sy_ip *ip, uint16_t port, unsigned scope,
                        struct sockaddr_storage *out);
 
-/* The address in a struct sockaddr_in or sockaddr_in6; family 0: it is another, or NULL. */
+/* The length of a struct sockaddr_in or sockaddr_in6, and its port, in the network's order, which
+ * is at the same place in both. */
+static inline socklen_t sy_socket_length(const void *address)
+{
+    return ((const struct sockaddr *)address)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+                                                                     : sizeof(struct sockaddr_in);
+}
+
+static inline in_port_t *sy_socket_port(void *address)
+{
+    return &((struct sockaddr_in *)address)->sin_port;
+}
+
+/* The address in one of the two; family 0: it is another, or NULL. */
 struct sy_ip sy_socket_ip(const void *address);
 
 /* Whether it is an address of this machine now. */

@@ -1,11 +1,11 @@
 /* See io.h. */
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "util/clock.h"
+#include "util/net/interfaces.h"
 #include "util/net/io.h"
 
 enum { SLICE = 1000 /* milliseconds */ };
@@ -99,10 +99,9 @@ int sy_net_receive(int fd, void *data, size_t length, double *deadline)
 
 int sy_net_begin(int fd, const struct sockaddr_storage *to)
 {
-    socklen_t length = to->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-                                                 : sizeof(struct sockaddr_in);
-
-    return connect(fd, (const struct sockaddr *)to, length) && errno != EINPROGRESS ? -errno : 0;
+    return connect(fd, (const struct sockaddr *)to, sy_socket_length(to)) && errno != EINPROGRESS
+               ? -errno
+               : 0;
 }
 
 int sy_net_connect(const struct sockaddr_storage *to)

@@ -62,11 +62,6 @@ static double probe_patience(struct ofi_state *ofi)
 
 /* ---- an address ---- */
 
-static socklen_t ofi_ip_length(const union ofi_ip *ip)
-{
-    return ip->any.sa_family == AF_INET6 ? sizeof ip->six : sizeof ip->four;
-}
-
 static bool probe_same_host(const union ofi_ip *a, const union ofi_ip *b)
 {
     struct sy_ip one = sy_socket_ip(a), other = sy_socket_ip(b);
@@ -99,7 +94,7 @@ static void probe_connect(struct ofi_state *ofi, struct ofi_probe *probe, uint64
     union ofi_ip own;
 
     memset(&own, 0, sizeof own);
-    memcpy(&own, ofi->info->src_addr, ofi_ip_length(&probe->to));
+    memcpy(&own, ofi->info->src_addr, sy_socket_length(&probe->to));
     own.four.sin_port = 0;
     probe->begun = now;
     probe->fd = socket(probe->to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -108,8 +103,9 @@ static void probe_connect(struct ofi_state *ofi, struct ofi_probe *probe, uint64
         return;
     }
     if (own.any.sa_family != probe->to.any.sa_family ||
-        bind(probe->fd, &own.any, ofi_ip_length(&own)) ||
-        (connect(probe->fd, &probe->to.any, ofi_ip_length(&probe->to)) && errno != EINPROGRESS)) {
+        bind(probe->fd, &own.any, sy_socket_length(&own)) ||
+        (connect(probe->fd, &probe->to.any, sy_socket_length(&probe->to)) &&
+         errno != EINPROGRESS)) {
         if (errno == ECONNREFUSED)
             probe->answered = now;
         probe_hang_up(probe);
@@ -358,9 +354,7 @@ void sy_ofi_probes_meet(struct ofi_peer *peer, const void *address)
     memset(&peer->at, 0, sizeof peer->at);
     if (ofi->traits.tcp && ofi->info->src_addr && peer->pe != ofi->host->pe &&
         probe_patience(ofi) > 0)
-        memcpy(&peer->at, address,
-               ((const struct sockaddr *)address)->sa_family == AF_INET6 ? sizeof peer->at.six
-                                                                         : sizeof peer->at.four);
+        memcpy(&peer->at, address, sy_socket_length(address));
 }
 
 void sy_ofi_probes_close(struct ofi_state *ofi)

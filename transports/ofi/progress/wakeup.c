@@ -36,18 +36,6 @@ struct wakeup {
     uint64_t source; /* the PE that sends it */
 };
 
-static socklen_t wakeup_length_of(const void *address)
-{
-    return ((const struct sockaddr *)address)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-                                                                     : sizeof(struct sockaddr_in);
-}
-
-/* The port of an address; it is at the same place in both families. */
-static uint16_t *wakeup_port_of(void *address)
-{
-    return &((struct sockaddr_in *)address)->sin_port;
-}
-
 static int wakeup_make_socket(struct ofi_state *ofi, int family)
 {
     if (ofi->wakeup.fd < 0)
@@ -65,13 +53,13 @@ int sy_ofi_wakeup_open(struct ofi_state *ofi)
 
     if (!at || (at->sa_family != AF_INET && at->sa_family != AF_INET6))
         return EAFNOSUPPORT;
-    memcpy(&address, at, wakeup_length_of(at));
-    *wakeup_port_of(&address) = 0;
+    memcpy(&address, at, sy_socket_length(at));
+    *sy_socket_port(&address) = 0;
     int rc = wakeup_make_socket(ofi, at->sa_family);
-    if (!rc && (bind(ofi->wakeup.fd, (struct sockaddr *)&address, wakeup_length_of(at)) ||
+    if (!rc && (bind(ofi->wakeup.fd, (struct sockaddr *)&address, sy_socket_length(at)) ||
                 getsockname(ofi->wakeup.fd, (struct sockaddr *)&address, &length)))
         rc = errno;
-    ofi->wakeup.port = *wakeup_port_of(&address);
+    ofi->wakeup.port = *sy_socket_port(&address);
     if (rc)
         sy_ofi_wakeup_close(ofi);
     return rc;
@@ -104,8 +92,8 @@ int sy_ofi_wakeup_meet(struct ofi_peer *peer, const void *address, uint16_t its_
     ofi->wakeup.from_far = ofi->wakeup.from_far || far;
     if (!its_port || peer->pe == ofi->host->pe)
         return 0;
-    memcpy(&peer->wakeup, address, wakeup_length_of(address));
-    *wakeup_port_of(&peer->wakeup) = its_port;
+    memcpy(&peer->wakeup, address, sy_socket_length(address));
+    *sy_socket_port(&peer->wakeup) = its_port;
     return wakeup_make_socket(ofi, peer->wakeup.sin6_family);
 }
 
@@ -156,7 +144,7 @@ static void wakeup_send(struct ofi_peer *peer)
     sy_count(&ofi->counters.wakeups_sent, peer->wakeup.sin6_family != 0);
     if (!peer->wakeup.sin6_family ||
         sendto(ofi->wakeup.fd, &wakeup, sizeof wakeup, 0, (struct sockaddr *)&peer->wakeup,
-               wakeup_length_of(&peer->wakeup)) >= 0 ||
+               sy_socket_length(&peer->wakeup)) >= 0 ||
         errno == EAGAIN || errno == ECONNREFUSED || peer->told_of)
         return;
     peer->told_of = !ofi->contacting;

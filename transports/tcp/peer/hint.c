@@ -35,17 +35,6 @@ void sy_tcp_hints_close(struct tcp *tcp)
 
 /* ---- addresses ---- */
 
-static in_port_t *hint_port_of(struct sockaddr_storage *address)
-{
-    return address->ss_family == AF_INET ? &((struct sockaddr_in *)address)->sin_port
-                                         : &((struct sockaddr_in6 *)address)->sin6_port;
-}
-
-static socklen_t hint_length_of(const struct sockaddr_storage *address)
-{
-    return address->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
-}
-
 static bool is_ip(const struct sockaddr_storage *address)
 {
     return address->ss_family == AF_INET || address->ss_family == AF_INET6;
@@ -59,7 +48,7 @@ static bool hint_own_address(struct tcp *tcp, int connection, struct sockaddr_st
     memset(own, 0, sizeof *own);
     if (!tcp->hints.open || getsockname(connection, (struct sockaddr *)own, &length) || !is_ip(own))
         return false;
-    *hint_port_of(own) = 0;
+    *sy_socket_port(own) = 0;
     return true;
 }
 
@@ -75,13 +64,14 @@ static struct tcp_udp *hint_find_udp(struct tcp *tcp, const struct sockaddr_stor
 static in_port_t hint_bind_in_range(struct tcp *tcp, int fd, const struct sockaddr_storage *at)
 {
     struct sockaddr_storage address = *at;
-    socklen_t length = hint_length_of(at);
+    socklen_t length = sy_socket_length(at);
 
     for (unsigned port = tcp->hints.first; port <= tcp->hints.last; port++) {
-        *hint_port_of(&address) = htons((uint16_t)port);
+        *sy_socket_port(&address) = htons((uint16_t)port);
         if (!bind(fd, (struct sockaddr *)&address, length))
-            return getsockname(fd, (struct sockaddr *)&address, &length) ? 0
-                                                                         : *hint_port_of(&address);
+            return getsockname(fd, (struct sockaddr *)&address, &length)
+                       ? 0
+                       : *sy_socket_port(&address);
     }
     return 0;
 }
@@ -128,8 +118,8 @@ static bool hint_find_way(struct tcp *tcp, struct tcp_hint *way, int connection,
     if (!udp_port || !hint_own_address(tcp, connection, &own) || !hint_find_udp(tcp, &own) ||
         getpeername(connection, (struct sockaddr *)&peer, &length) || !is_ip(&peer))
         return false;
-    *hint_port_of(&peer) = htons((uint16_t)udp_port);
-    way->length = hint_length_of(&peer);
+    *sy_socket_port(&peer) = htons((uint16_t)udp_port);
+    way->length = sy_socket_length(&peer);
     memcpy(&way->to, &peer, way->length);
     memcpy(&way->own, &own, way->length);
     return true;
