@@ -4,7 +4,6 @@
  * go by another transport; a PE that has none at all does without this one. Everything here is
  * before data calls, in one thread. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -134,12 +133,38 @@ static void ofi_contact_give_up(struct ofi_state *ofi, const struct node *n)
             sy_ofi_forget(&ofi->peer[pe]);
 }
 
+/* What came of it, in words. `failed` of the nodes that were `tried` have not answered, such as
+ * that of PE `example`. */
+static int ofi_contact_tell(struct ofi_state *ofi, int tried, int failed, int example,
+                            const char *why, struct sy_error *err)
+{
+    const struct sy_host *host = ofi->host;
+    const char *fabric = ofi->info->fabric_attr->name;
+    const char *provider = ofi->info->fabric_attr->prov_name;
+
+    if (failed == tried)
+        return host->fail(err, EHOSTUNREACH,
+                          "provider %s, fabric %s: no contact with any of %d other hosts, such as "
+                          "PE %d on host %s: %s",
+                          provider, fabric, failed, example, host->place(example).host, why);
+    /* A host that is cut off from most others says so, rather than they; and one PE of it. */
+    bool worth = 2 * failed > tried && !host->place(host->pe).local;
+    host->fail(err, EHOSTUNREACH, "no contact with %d of %d hosts, such as PE %d on host %s: %s",
+               failed, tried, example, host->place(example).host, why);
+    host->log(worth ? SY_LOG_WARN : SY_LOG_DEBUG, ofi->name,
+              "provider %s, fabric %s: no contact with %d of %d hosts, such as PE %d on host %s, "
+              "which are reached by the next transport in the order: %s",
+              provider, fabric, failed, tried, example, host->place(example).host, why);
+    return 0;
+}
+
 int sy_ofi_contact(struct ofi_state *ofi, double seconds, struct sy_error *err)
 {
     const struct sy_host *host = ofi->host;
     bool *asks = calloc((size_t)host->npes, sizeof *asks);
     struct ofi_near nearby, *near = &nearby;
     int tried = 0, failed = 0, example = 0;
+    const char *why = "no answer";
 
     if (!asks)
         return host->fail(err, ENOMEM, "no memory for %d PEs", host->npes);
@@ -155,33 +180,13 @@ int sy_ofi_contact(struct ofi_state *ofi, double seconds, struct sy_error *err)
         example = near->node[i].pe;
         failed++;
     }
-    char why[160] = "";
-    if (failed)
-        snprintf(why, sizeof why, "%s",
-                 ofi->peer[example].refused ? sy_ofi_library.strerror(ofi->peer[example].refused)
-                                            : "no answer");
+    if (failed && ofi->peer[example].refused)
+        why = sy_ofi_library.strerror(ofi->peer[example].refused);
     for (int i = 0; i < near->count; i++)
         if (near->node[i].given)
             ofi_contact_give_up(ofi, &near->node[i]);
     ofi->contacting = false;
     sy_ofi_unlock(&ofi->endpoint[0]);
     free(asks);
-    if (!failed)
-        return 0;
-    const char *fabric = ofi->info->fabric_attr->name;
-    const char *provider = ofi->info->fabric_attr->prov_name;
-    if (failed == tried)
-        return host->fail(err, EHOSTUNREACH,
-                          "provider %s, fabric %s: no contact with any of %d other hosts, such as "
-                          "PE %d on host %s: %s",
-                          provider, fabric, failed, example, host->place(example).host, why);
-    /* A host that is cut off from most others says so, rather than they; and one PE of it. */
-    bool worth = 2 * failed > tried && !host->place(host->pe).local;
-    host->fail(err, EHOSTUNREACH, "no contact with %d of %d hosts, such as PE %d on host %s: %s",
-               failed, tried, example, host->place(example).host, why);
-    host->log(worth ? SY_LOG_WARN : SY_LOG_DEBUG, ofi->name,
-              "provider %s, fabric %s: no contact with %d of %d hosts, such as PE %d on host %s, "
-              "which are reached by the next transport in the order: %s",
-              provider, fabric, failed, tried, example, host->place(example).host, why);
-    return 0;
+    return failed ? ofi_contact_tell(ofi, tried, failed, example, why, err) : 0;
 }

@@ -215,6 +215,26 @@ static size_t forward_piece_of(const struct sy_forward *forward,
     return length < PIECE ? length : PIECE;
 }
 
+/* Appends what is at `text`, of which `length` bytes are ready: where the merged `line` is here,
+ * that one, else a piece of what comes before it. Returns how many bytes have been dealt with. */
+static size_t forward_append_next(struct sy_forward *forward, bool here,
+                                  const struct sy_forward_repeat *line, const char *text,
+                                  size_t length)
+{
+    if (here) {
+        length = line->length;
+        forward_append_repeat(forward, line, text);
+        forward_pop(forward);
+        return length;
+    }
+    length = forward_piece_of(forward, line, length);
+    if (is_labelled(forward))
+        forward_append_labelled(forward, text, length);
+    else
+        forward_append_text(forward, text, length);
+    return length;
+}
+
 /* Forwards what is ready; then asks for more, or waits for the output, or ends. */
 static void forward_push(struct sy_forward *forward)
 {
@@ -237,17 +257,7 @@ static void forward_push(struct sy_forward *forward)
             sy_out_file_wait(forward->out_file, &forward->writer);
             return;
         }
-        if (here) {
-            length = line->length;
-            forward_append_repeat(forward, line, text);
-            forward_pop(forward);
-        } else {
-            length = forward_piece_of(forward, line, length);
-            if (is_labelled(forward))
-                forward_append_labelled(forward, text, length);
-            else
-                forward_append_text(forward, text, length);
-        }
+        length = forward_append_next(forward, here, line, text, length);
         sy_lines_taken(lines, length);
         forward->shown += length;
         if (lines->raw)
