@@ -31,11 +31,19 @@ static struct sy_control_team *notify_own_control(const struct sy_notify *notify
     return sy_control_own(notify->group->team->slot);
 }
 
+/* What members have told a root unasked as they entered a broadcast: they have left all before. */
+struct notify_credit {
+    bool given;              /* and not taken yet */
+    int root;                /* who counts it, with the counter of that broadcast */
+    uint64_t count, scratch; /* collectives before that broadcast, and where its space begins */
+};
+
 /* The latest broadcasts. All members have the same here, at the same collective. */
 struct sy_notify_roots {
     uint64_t entered[SY_NOTIFY_COLLECTIVES]; /* by member: the last one of which it was the root */
     uint64_t begin[SY_NOTIFY_COLLECTIVES];   /* where the scratch space of a collective begins */
     int latest;                              /* of the last one */
+    struct notify_credit credit;
 };
 
 static bool notify_has_room(const struct sy_team *team, uint64_t begin, size_t scratch)
@@ -60,6 +68,73 @@ static void notify_learn(const struct sy_group *group, int but)
     team->notify.free_scratch = team->notify.roots->begin[all % SY_NOTIFY_COLLECTIVES];
 }
 
+/* ---- credit ----
+ * One root's small broadcasts in a row, among few members: the root is ahead of the others, who
+ * tell it in the middle between two synchronisations. When all room is taken it waits for that word
+ * alone, and has half of the room again. The others know that it has waited by the data that come
+ * next, and send nothing but to the root before.
+ *
+ * With many members the root would have many messages to read; a few bytes take no longer than the
+ * word does; and data of which few fit go in longer rows between synchronisations, which costs less
+ * where processors are short. */
+
+#define CREDIT_MEMBERS 8
+#define CREDIT_BYTES   512 /* of a broadcast, at least */
+
+/* The root takes it: all have told. */
+static void notify_credit_take(const struct sy_group *group)
+{
+    struct notify_credit *credit = &group->team->notify.roots->credit;
+    struct sy_notify at = {.group = group,
+                           .flags = (unsigned)(credit->count % SY_NOTIFY_COLLECTIVES)};
+
+    credit->given = false;
+    if (group->members.me == credit->root)
+        sy_notify_await_count(&at, (uint64_t)group->members.size - 1);
+}
+
+/* Another broadcast of `root` needs room. */
+static void notify_credit_use(const struct sy_group *group, int root)
+{
+    struct sy_team *team = group->team;
+    const struct notify_credit *credit = &team->notify.roots->credit;
+
+    if (!credit->given || credit->root != root || team->notify.roots->latest != root ||
+        credit->count <= team->notify.free_count)
+        return;
+    notify_credit_take(group);
+    team->notify.free_count = credit->count;
+    team->notify.free_scratch = credit->scratch;
+}
+
+/* Gives credit to the root of the broadcast that begins, once half of the collectives have been
+ * taken, but not half of the scratch space. */
+static void notify_credit_give(const struct sy_notify *notify, int root)
+{
+    struct sy_team *team = notify->group->team;
+    struct notify_credit *credit = &team->notify.roots->credit;
+    uint64_t count = notify->count - team->notify.free_count;
+    uint64_t scratch = notify->begin - team->notify.free_scratch;
+
+    if (credit->given || count < SY_NOTIFY_COLLECTIVES / 2 ||
+        scratch >= sy_control_scratch_size(team->slot) / 2)
+        return;
+    *credit = (struct notify_credit){
+        .given = true, .root = root, .count = notify->count, .scratch = notify->begin};
+    if (notify->group->members.me != root)
+        sy_notify_raise(notify, root, SY_NOTIFY_COUNTER, 1);
+}
+
+void sy_notify_settle(const struct sy_group *group)
+{
+    const struct sy_notify_roots *roots = group->team->notify.roots;
+
+    if (roots && roots->credit.given)
+        notify_credit_take(group);
+}
+
+/* ---- beginning ---- */
+
 static struct sy_notify notify_open(const struct sy_group *group, size_t scratch, uint64_t steps,
                                     int but)
 {
@@ -71,6 +146,8 @@ static struct sy_notify notify_open(const struct sy_group *group, size_t scratch
         begin = sy_round_up(begin, size);
     if (!notify_has_room(team, begin, scratch) && team->notify.roots)
         notify_learn(group, but);
+    if (!notify_has_room(team, begin, scratch) && but >= 0)
+        notify_credit_use(group, but);
     if (!notify_has_room(team, begin, scratch)) {
         sy_group_sync(group);
         team->notify.free_count = team->notify.count;
@@ -82,8 +159,12 @@ static struct sy_notify notify_open(const struct sy_group *group, size_t scratch
                                .begin = begin,
                                .at = begin % size,
                                .flags = (unsigned)(team->notify.count % SY_NOTIFY_COLLECTIVES)};
-    if (team->notify.roots)
+    if (team->notify.roots) {
         team->notify.roots->begin[notify.flags] = begin;
+        if (SY_UNLIKELY(team->notify.roots->credit.given) &&
+            team->notify.roots->credit.count < team->notify.free_count)
+            notify_credit_take(group); /* before its counter is another collective's */
+    }
     team->notify.count++;
     team->notify.scratch = begin + scratch;
     return notify;
@@ -108,6 +189,9 @@ struct sy_notify sy_notify_open_broadcast(const struct sy_group *group, size_t s
     (*roots)->entered[root] = notify.count;
     notify.again = scratch && (*roots)->latest == root;
     (*roots)->latest = root;
+    if (notify.again && scratch >= CREDIT_BYTES && sy_group_spans(group) &&
+        group->members.size <= CREDIT_MEMBERS)
+        notify_credit_give(&notify, root);
     return notify;
 }
 

@@ -5,7 +5,8 @@
  *
  * A collective takes its flags and its scratch space with sy_notify_open and raises no flag that is
  * not awaited. The next ones take others, so a member may be some collectives ahead; when the
- * scratch space of all has been used, sy_notify_open synchronises. */
+ * scratch space of all has been used, sy_notify_open synchronises,
+ * unless it is known otherwise that the others have left. */
 #ifndef SY_COLL_NOTIFY_H
 #define SY_COLL_NOTIFY_H
 
@@ -44,6 +45,10 @@ struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, ui
  * synchronises. With scratch space, of several members: nothing is sent to the root. */
 struct sy_notify sy_notify_open_broadcast(const struct sy_group *group, size_t scratch,
                                           uint64_t steps, int root);
+
+/* Before the team ends, when all have entered what comes after its last collective: takes what may
+ * still be on its way to this member. */
+void sy_notify_settle(const struct sy_group *group);
 
 /* Records that no member could leave the collective before all had entered it. */
 void sy_notify_met(const struct sy_notify *notify);

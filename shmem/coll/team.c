@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/notify.h"
 #include "coll/reduce.h"
 #include "coll/team.h"
 #include "core/ctx.h"
@@ -212,5 +213,6 @@ void sy_team_destroy(struct sy_team *team)
 
     sy_ctx_destroy_all(team);
     sy_group_sync(&group);
+    sy_notify_settle(&group);
     sy_team_leave(team);
 }
