@@ -92,6 +92,18 @@ START_TEST(test_disarmed)
 }
 END_TEST
 
+/* Where MPI answers requests for a window by itself, each look may be one that another PE waits
+ * for. */
+START_TEST(test_window)
+{
+    struct mpi_tick tick = begin(1);
+
+    mpi_tick_never_silent(&tick);
+    ck_assert_int_ge(be_silent(&tick, 0, S), 6666);
+    mpi_tick_close(&tick);
+}
+END_TEST
+
 /* PEs that outnumber processors look as often all together. */
 START_TEST(test_crowded)
 {
@@ -111,6 +123,7 @@ int main(void)
     tcase_add_test(tcase, test_silence);
     tcase_add_loop_test(tcase, test_end, 0, 2);
     tcase_add_test(tcase, test_disarmed);
+    tcase_add_test(tcase, test_window);
     tcase_add_test(tcase, test_crowded);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

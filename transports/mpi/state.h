@@ -162,6 +162,10 @@ bool mpi_large_moves(struct mpi_state *state);
 int mpi_tick_open(struct mpi_tick *tick, const struct sy_host *host, long microseconds);
 void mpi_tick_close(struct mpi_tick *tick);
 
+/* A silence says nothing: MPI has requests of other PEs that it does not tell of, as those to a
+ * window that it makes of messages. Before the timer is armed. */
+void mpi_tick_never_silent(struct mpi_tick *tick);
+
 /* Sleepers are to be woken; they are not any more. */
 void mpi_tick_arm(struct mpi_tick *tick);
 void mpi_tick_disarm(struct mpi_tick *tick);

@@ -28,6 +28,11 @@ int mpi_tick_open(struct mpi_tick *tick, const struct sy_host *host, long micros
     return tick->fd < 0 ? -errno : 0;
 }
 
+void mpi_tick_never_silent(struct mpi_tick *tick)
+{
+    tick->silent = 0;
+}
+
 void mpi_tick_close(struct mpi_tick *tick)
 {
     if (tick->fd >= 0)

@@ -51,6 +51,8 @@ int mpi_window_open(struct mpi_state *state, struct sy_error *err)
                  ? state->host->fail(&why, EOPNOTSUPP, "this MPI makes windows of messages itself")
                  : state->calls->window_open(state->comm, &state->window, &why);
     state->windowed = !rc;
+    if (state->windowed && state->self.by_messages)
+        mpi_tick_never_silent(&state->tick);
     if (rc && state->settings->mode == MPI_MODE_RMA)
         return state->host->fail(err, ENODEV, "SHMEM_MPI_MODE=rma, but %s", why.text);
     if (rc) {
