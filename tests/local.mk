@@ -231,14 +231,18 @@ tests_unit_test_deadlock_SOURCES = tests/unit/test_deadlock.c tests/unit/suite.h
 tests_unit_test_deadlock_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_deadlock_LDADD = $(CHECK_LIBS)
 
-# How often the mpi transport looks at MPI.
+# How often the mpi transport looks at MPI, and how other PEs hasten that.
 if HAVE_CHECK
-check_PROGRAMS += tests/unit/test_mpi_tick
-TESTS += tests/unit/test_mpi_tick
+check_PROGRAMS += tests/unit/test_mpi_tick tests/unit/test_mpi_wakeup
+TESTS += tests/unit/test_mpi_tick tests/unit/test_mpi_wakeup
 endif
 tests_unit_test_mpi_tick_SOURCES = tests/unit/test_mpi_tick.c tests/unit/suite.h transports/mpi/tick.c
 tests_unit_test_mpi_tick_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_mpi_tick_LDADD = $(CHECK_LIBS)
+tests_unit_test_mpi_wakeup_SOURCES = tests/unit/test_mpi_wakeup.c tests/unit/suite.h transports/mpi/tick.c \
+	transports/mpi/wakeup.c shmem/util/net/machine.c
+tests_unit_test_mpi_wakeup_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_mpi_wakeup_LDADD = $(CHECK_LIBS)
 
 # Where the members of a team are.
 if HAVE_CHECK

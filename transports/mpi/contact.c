@@ -8,12 +8,14 @@
 struct address {
     char family[16]; /* of MPIs; never empty */
     int32_t rank, size;
+    struct mpi_socket socket;
 };
 
 size_t mpi_contact_address(void *self, void *buffer, size_t room)
 {
     struct mpi_state *state = self;
-    struct address own = {.rank = state->self.rank, .size = state->self.size};
+    struct address own = {
+        .rank = state->self.rank, .size = state->self.size, .socket = state->wakeup.own};
 
     if (room < sizeof own)
         return 0;
@@ -25,7 +27,7 @@ size_t mpi_contact_address(void *self, void *buffer, size_t room)
 /* PEs that have the same MPI as this one, in the order of their numbers. Two of one rank are in two
  * worlds: the launcher is another MPI's. */
 static int contact_gather(struct mpi_state *state, const char *addresses, size_t stride, int *world,
-                          struct sy_error *err)
+                          struct mpi_socket *socket, struct sy_error *err)
 {
     int count = 0;
 
@@ -44,6 +46,7 @@ static int contact_gather(struct mpi_state *state, const char *addresses, size_t
                     state->pe_of[i], pe, address.rank, state->library.family);
         state->pe_of[count] = pe;
         state->rank_of[pe] = count;
+        socket[count] = address.socket;
         world[count++] = address.rank;
     }
     return count;
@@ -74,11 +77,13 @@ static void contact_over(void *arg)
 
 /* One PE alone has nobody to look for. MPICH 4.0 crashes where it is looked at in a session of one
  * process. */
-static int contact_open(struct mpi_state *state, const int *world, int count, struct sy_error *err)
+static int contact_open(struct mpi_state *state, const int *world, const struct mpi_socket *socket,
+                        int count, struct sy_error *err)
 {
     state->ranks = count;
     if (count == 1)
         return 0;
+    mpi_wakeup_meet(state, socket);
     int rc = state->calls->comm_open(world, count, state->instance.name, &state->comm, err);
     if (rc)
         return rc;
@@ -97,17 +102,19 @@ int mpi_contact_connect(void *self, const void *addresses, size_t stride, double
 {
     struct mpi_state *state = self;
     size_t npes = (size_t)state->host->npes;
+    struct mpi_socket *socket = malloc(npes * sizeof *socket);
     int *world = malloc(npes * sizeof *world), rc;
 
     (void)seconds; /* MPI waits as long as it likes */
     state->rank_of = malloc(npes * sizeof *state->rank_of);
     state->pe_of = malloc(npes * sizeof *state->pe_of);
-    if (!world || !state->rank_of || !state->pe_of)
+    if (!world || !socket || !state->rank_of || !state->pe_of)
         rc = state->host->fail(err, ENOMEM, "no memory for %zu PEs", npes);
     else
-        rc = contact_gather(state, addresses, stride, world, err);
+        rc = contact_gather(state, addresses, stride, world, socket, err);
     if (rc >= 0)
-        rc = contact_open(state, world, rc, err);
+        rc = contact_open(state, world, socket, rc, err);
     free(world);
+    free(socket);
     return rc;
 }

@@ -66,6 +66,7 @@ int mpi_message_send(void *self, int pe, const void *bytes, size_t length)
         rc = message_start(state, state->rank_of[pe], bytes, length);
     pthread_mutex_unlock(&sends->lock);
     if (!rc) {
+        mpi_wakeup_sent(state, state->rank_of[pe]);
         mpi_count(&state->counters.sent, 1);
         mpi_count(&state->counters.sent_bytes, length);
     } else if (rc == -EAGAIN) {
@@ -94,6 +95,7 @@ static void message_hand_up(struct mpi_state *state, int from, size_t length)
     mpi_count(&state->counters.received, 1);
     mpi_count(&state->counters.received_bytes, length);
     receives->heard[from] = true;
+    mpi_wakeup_heard(state, from);
     if (!receives->closing && length)
         state->instance.received(state->instance.receiver, state->pe_of[from],
                                  receives->memory + (size_t)receives->head * MPI_MESSAGE, length);
@@ -159,6 +161,7 @@ int mpi_message_progress(void *self, unsigned flags)
             done += message_reap(state);
         pthread_mutex_unlock(&state->sends.lock);
     }
+    mpi_wakeup_looked(state, done > 0, flags & SY_PROGRESS_EVENT);
     pthread_mutex_unlock(&state->receives.lock);
     mpi_tick_looked(&state->tick, done > 0, flags & SY_PROGRESS_EVENT, mpi_large_moves(state));
     return done;

@@ -35,6 +35,8 @@ static const struct sy_counter_row counters[] = {
     ROW("looks", "times", looks, "Looks at MPI, with or without a message"),
     ROW("puts", "transfers", puts, "Puts by the window"),
     ROW("gets", "transfers", gets, "Gets by the window"),
+    ROW("wakeups_sent", "datagrams", wakeups_sent, "Wake-ups for PEs that may compute"),
+    ROW("wakeups_heard", "times", wakeups_heard, "Wake-ups found, perhaps several at once"),
     {.name = NULL},
 };
 #undef ROW
@@ -86,6 +88,7 @@ static int mpi_plugin_open(const struct sy_host *host, const struct sy_instance 
         free(state);
         return rc;
     }
+    mpi_wakeup_open(state);
     host->log(SY_LOG_DEBUG, instance->name, "rank %d of %d by %s (%s): %s", state->self.rank,
               state->self.size, state->self.session ? "a session" : "MPI_COMM_WORLD",
               state->library.because, state->mpi);
@@ -105,6 +108,7 @@ static void mpi_plugin_close(void *self)
     state->calls->unwatch(state);
     for (unsigned i = 0; i < SY_REGIONS; i++)
         free(atomic_load(&state->region[i].address));
+    mpi_wakeup_close(state);
     mpi_tick_close(&state->tick);
     free(state->rank_of);
     free(state->pe_of);
@@ -122,9 +126,7 @@ static unsigned mpi_plugin_reach(void *self, int pe)
 
 static int mpi_plugin_wait_fd(void *self)
 {
-    struct mpi_state *state = self;
-
-    return state->tick.fd;
+    return mpi_wakeup_wait_fd(self);
 }
 
 static int mpi_plugin_arm(void *self)

@@ -7,6 +7,7 @@
  * message.c   messages
  * large.c     large data beside them
  * tick.c      when MPI is looked at, which has no descriptor to sleep on
+ * wakeup.c    how others tell a PE to look
  * window.c    puts and gets by MPI's own
  * calls.h     the calls of an MPI
  *
@@ -79,6 +80,23 @@ struct mpi_tick {
     _Atomic uint64_t silence;       /* for how long nothing has come, about; so is a race here */
 };
 
+/* A socket for wake-ups: its name in a network namespace. length: 0: there is none. */
+struct mpi_socket {
+    uint64_t network;
+    uint32_t length;
+    char name[12];
+};
+
+struct mpi_wakeup {
+    int fd, set;                /* the socket, and an epoll set of it and the timer; -1: none */
+    struct mpi_socket own, *of; /* of: by rank; NULL: there are no wake-ups */
+    _Atomic bool *unheard; /* by rank: it has been sent something, and nothing has come since */
+    /* With the receives: */
+    unsigned *heard, age; /* by rank: the age in which it was last heard; the age it is */
+    uint64_t since;       /* when that began */
+    unsigned idle;        /* looks in vain */
+};
+
 /* Memory that is attached to the window. */
 struct mpi_region {
     struct sy_region memory;
@@ -104,12 +122,13 @@ struct mpi_state {
     struct mpi_receives receives;
     struct mpi_large large;
     struct mpi_tick tick;
+    struct mpi_wakeup wakeup;
     bool windowed;
     mpi_window window;
     struct mpi_region region[SY_REGIONS];
     struct {
         _Atomic uint64_t sent, sent_bytes, received, received_bytes, refused, looks, larges, puts,
-            gets;
+            gets, wakeups_sent, wakeups_heard;
     } counters;
 };
 
@@ -173,6 +192,36 @@ void mpi_tick_disarm(struct mpi_tick *tick);
 /* MPI has been looked at; moved: something was there. woken: since the timer has expired. moves:
  * the next look is due at once. */
 void mpi_tick_looked(struct mpi_tick *tick, bool moved, bool woken, bool moves);
+
+bool mpi_tick_is_armed(const struct mpi_tick *tick);
+
+/* Whether the interval is one of a silence. */
+bool mpi_tick_is_slow(const struct mpi_tick *tick);
+
+/* Something is about to come: the next looks follow soon. Before mpi_tick_looked. */
+void mpi_tick_hurry(struct mpi_tick *tick);
+
+/* ---- wakeup.c ---- */
+
+/* Behind mpi_tick_open. Without a socket the PE does without wake-ups, and so do all. */
+void mpi_wakeup_open(struct mpi_state *state);
+void mpi_wakeup_close(struct mpi_state *state);
+
+/* of: the sockets by rank. */
+void mpi_wakeup_meet(struct mpi_state *state, const struct mpi_socket *of);
+
+/* What sleepers sleep on: wake-ups and the timer. */
+int mpi_wakeup_wait_fd(const struct mpi_state *state);
+
+/* A message has been sent to a rank. */
+void mpi_wakeup_sent(struct mpi_state *state, int rank);
+
+/* A message of a rank has come. Under the lock of the receives, as the next. */
+void mpi_wakeup_heard(struct mpi_state *state, int rank);
+
+/* MPI has been looked at; moved: something was there. event: by the progress thread, woken. Reads
+ * wake-ups, and sends those that are due. */
+void mpi_wakeup_looked(struct mpi_state *state, bool moved, bool event);
 
 /* ---- window.c ---- */
 

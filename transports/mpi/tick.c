@@ -1,7 +1,8 @@
 /* When MPI is looked at. MPI has no descriptor that tells of messages, so a sleeping thread is
  * woken by a timer: soon after something has come, then less and less often. Each time takes a part
  * of a processor from a program that computes or waits in MPI, and on two processors more from two
- * that wait for each other; so after a long silence it comes later by a small part of that. */
+ * that wait for each other; so after a long silence it comes later by a small part of that, where
+ * others can end the silence (wakeup.c). */
 #include <errno.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -73,25 +74,38 @@ static uint64_t mpi_tick_longest(const struct mpi_tick *tick, uint64_t silence)
     return part < tick->longest ? tick->longest : part;
 }
 
-/* Something has come, which ends a silence: what comes next is not to wait for the end of a long
- * interval. */
-static void mpi_tick_end_silence(struct mpi_tick *tick)
+bool mpi_tick_is_armed(const struct mpi_tick *tick)
 {
-    bool slow = atomic_load_explicit(&tick->interval, memory_order_relaxed) > tick->longest;
+    return atomic_load_explicit(&tick->armed, memory_order_relaxed);
+}
 
+bool mpi_tick_is_slow(const struct mpi_tick *tick)
+{
+    return atomic_load_explicit(&tick->interval, memory_order_relaxed) > tick->longest;
+}
+
+void mpi_tick_hurry(struct mpi_tick *tick)
+{
     atomic_store_explicit(&tick->silence, 0, memory_order_relaxed);
-    if (!slow)
-        return;
     atomic_store_explicit(&tick->interval, tick->shortest, memory_order_relaxed);
     atomic_store_explicit(&tick->due, 0, memory_order_relaxed);
+}
+
+/* Something has come. What comes next is not to wait for the end of a long interval. */
+static void mpi_tick_end_silence(struct mpi_tick *tick)
+{
+    if (mpi_tick_is_slow(tick))
+        mpi_tick_hurry(tick);
+    else if (atomic_load_explicit(&tick->silence, memory_order_relaxed))
+        atomic_store_explicit(&tick->silence, 0, memory_order_relaxed);
 }
 
 /* To set the timer clears its expiry, so the descriptor is not readable until the next one. */
 void mpi_tick_looked(struct mpi_tick *tick, bool moved, bool woken, bool moves)
 {
-    if (moved && atomic_load_explicit(&tick->silence, memory_order_relaxed))
+    if (moved)
         mpi_tick_end_silence(tick);
-    if (!atomic_load_explicit(&tick->armed, memory_order_relaxed))
+    if (!mpi_tick_is_armed(tick))
         return;
     if (!woken && sy_clock_ns() < atomic_load_explicit(&tick->due, memory_order_relaxed))
         return;
