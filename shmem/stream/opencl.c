@@ -5,6 +5,7 @@
  * waited for here. */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/fatal.h"
@@ -33,7 +34,7 @@ static struct {
     int (*GetPlatformIDs)(unsigned, cl_object *, unsigned *);
 } cl;
 
-static bool loaded;
+static char unusable[80]; /* why there is no OpenCL */
 
 /* Finds OpenCL's functions, once. The program has loaded the library, since it has a queue. */
 static void opencl_load(void)
@@ -51,8 +52,12 @@ static void opencl_load(void)
         {"clGetCommandQueueInfo", &cl.GetCommandQueueInfo},
         {"clGetPlatformIDs", &cl.GetPlatformIDs}};
     void *handle = sy_stays_open("libOpenCL.so.1");
+    const char *lacks = handle ? sy_stays_find(handle, functions, SY_COUNT(functions)) : NULL;
 
-    loaded = handle && !sy_stays_find(handle, functions, SY_COUNT(functions));
+    if (!handle)
+        snprintf(unusable, sizeof unusable, "there is no libOpenCL.so.1");
+    else if (lacks)
+        snprintf(unusable, sizeof unusable, "libOpenCL.so.1 lacks %s", lacks);
 }
 
 static SY_COLD void opencl_failed(const char *routine, const char *what, int status)
@@ -132,9 +137,9 @@ int sy_stream_from_opencl(struct sy_team *team, void *queue, struct sy_stream **
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, opencl_load);
-    if (!loaded || !opencl_is_queue(queue)) {
+    if (*unusable || !opencl_is_queue(queue)) {
         sy_log(SY_LOG_ERROR, "stream", "shmemx_stream_from_opencl: %s",
-               loaded ? "this is not a command queue" : "there is no libOpenCL.so.1");
+               *unusable ? unusable : "this is not a command queue");
         return -EINVAL;
     }
     int rc = sy_stream_create(team, 0, stream);

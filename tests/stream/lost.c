@@ -51,6 +51,18 @@ int clFlush(void *queue)
     return 0;
 }
 
+int clRetainCommandQueue(void *queue)
+{
+    (void)queue;
+    return 0;
+}
+
+int clReleaseCommandQueue(void *queue)
+{
+    (void)queue;
+    return 0;
+}
+
 int clGetCommandQueueInfo(void *queue, unsigned what, size_t room, void **value, size_t *size)
 {
     (void)what, (void)room, (void)size;
