@@ -81,6 +81,12 @@ static void watch_on_timer(struct tcp_watch *watch, uint32_t events)
 
 /* ---- the set ---- */
 
+/* Whether a call with this result works, though a signal may have come meanwhile. */
+static bool watch_works(ssize_t result)
+{
+    return result >= 0 || errno == EINTR || errno == EAGAIN || errno == ENOTSOCK;
+}
+
 /* Whether the calls work that have no way to fail later on. A filter may refuse one by its name,
  * and the job would stand still. An epoll descriptor is no socket, so nothing is sent. */
 static bool watch_calls_work(const struct tcp_watches *set)
@@ -89,9 +95,9 @@ static bool watch_calls_work(const struct tcp_watches *set)
     struct itimerspec never = {{0, 0}, {0, 0}};
     struct msghdr nothing = {.msg_name = NULL};
 
-    return epoll_wait(set->fd, &event, 1, 0) >= 0 &&
-           !timerfd_settime(set->timer.fd, 0, &never, NULL) &&
-           (sendmsg(set->fd, &nothing, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 || errno == ENOTSOCK);
+    return watch_works(epoll_wait(set->fd, &event, 1, 0)) &&
+           watch_works(timerfd_settime(set->timer.fd, 0, &never, NULL)) &&
+           watch_works(sendmsg(set->fd, &nothing, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
 int sy_tcp_watches_open(struct tcp_watches *set, uint64_t (*due)(void *owner, uint64_t now),
