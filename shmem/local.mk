@@ -35,7 +35,7 @@ auth_sources = shmem/util/auth.c shmem/util/auth.h
 net_sources = \
 	shmem/util/net/bytes.h \
 	shmem/util/net/lookup.c shmem/util/net/lookup.h \
-	shmem/util/net/names.h \
+	shmem/util/net/names.h shmem/util/net/unix_name.h \
 	shmem/util/net/race.c shmem/util/net/race.h \
 	shmem/util/net/way.h
 net_file_sources = $(net_sources) \

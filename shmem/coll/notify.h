@@ -5,8 +5,8 @@
  *
  * A collective takes its flags and its scratch space with sy_notify_open and raises no flag that is
  * not awaited. The next ones take others, so a member may be some collectives ahead; when the
- * scratch space of all has been used, sy_notify_open synchronises,
- * unless it is known otherwise that the others have left. */
+ * scratch space of all has been used, sy_notify_open synchronises, unless it is known otherwise
+ * that the others have left. */
 #ifndef SY_COLL_NOTIFY_H
 #define SY_COLL_NOTIFY_H
 

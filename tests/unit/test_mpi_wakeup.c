@@ -18,7 +18,7 @@ static void begin(void)
         state[i] = (struct mpi_state){.host = &host, .ranks = RANKS};
         ck_assert_int_eq(mpi_tick_open(&state[i].tick, &host, POLL), 0);
         mpi_wakeup_open(&state[i]);
-        ck_assert_uint_ne(state[i].wakeup.own.length, 0);
+        ck_assert_uint_ne(state[i].wakeup.own.name.length, 0);
     }
 }
 
@@ -127,7 +127,7 @@ START_TEST(test_far)
     if (_i)
         state[1].wakeup.own.network ^= 8;
     else
-        state[1].wakeup.own.length = 0;
+        state[1].wakeup.own.name.length = 0;
     meet();
     mpi_tick_arm(&state[0].tick);
     for (int i = 0; i < 1000; i++)

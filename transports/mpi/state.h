@@ -22,6 +22,7 @@
 
 #include "bootstrap/mpi/library.h"
 #include "transports/mpi/calls.h"
+#include "util/net/unix_name.h"
 
 enum {
     MPI_MESSAGE = 65536, /* most bytes of one */
@@ -80,11 +81,10 @@ struct mpi_tick {
     _Atomic uint64_t silence;       /* for how long nothing has come, about; so is a race here */
 };
 
-/* A socket for wake-ups: its name in a network namespace. length: 0: there is none. */
+/* A socket for wake-ups: its name in a network namespace. */
 struct mpi_socket {
     uint64_t network;
-    uint32_t length;
-    char name[12];
+    struct sy_unix_name name;
 };
 
 struct mpi_wakeup {

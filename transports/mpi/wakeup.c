@@ -7,12 +7,10 @@
  * carries wake-ups: where some PE of the job cannot wake this one, it never looks seldom. A wake-up
  * has no content. One that is lost costs the rest of an interval, and a stranger's a look. */
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "transports/mpi/state.h"
@@ -29,22 +27,6 @@ enum {
 
 /* ---- the socket ---- */
 
-static int mpi_wakeup_bind(int fd, struct mpi_socket *own)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    socklen_t length = sizeof address;
-
-    if (bind(fd, (struct sockaddr *)&address, sizeof address.sun_family) ||
-        getsockname(fd, (struct sockaddr *)&address, &length))
-        return -errno;
-    length -= (socklen_t)offsetof(struct sockaddr_un, sun_path);
-    if (length > sizeof own->name)
-        return -ENAMETOOLONG;
-    memcpy(own->name, address.sun_path, length);
-    own->length = length;
-    return 0;
-}
-
 static int mpi_wakeup_join(int set, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN};
@@ -60,8 +42,8 @@ void mpi_wakeup_open(struct mpi_state *state)
     wakeup->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     wakeup->set = epoll_create1(EPOLL_CLOEXEC);
     if (wakeup->fd < 0 || wakeup->set < 0 || !wakeup->own.network ||
-        mpi_wakeup_bind(wakeup->fd, &wakeup->own) || mpi_wakeup_join(wakeup->set, state->tick.fd) ||
-        mpi_wakeup_join(wakeup->set, wakeup->fd))
+        sy_unix_bind(wakeup->fd, &wakeup->own.name) ||
+        mpi_wakeup_join(wakeup->set, state->tick.fd) || mpi_wakeup_join(wakeup->set, wakeup->fd))
         mpi_wakeup_close(state);
 }
 
@@ -83,11 +65,10 @@ void mpi_wakeup_meet(struct mpi_state *state, const struct mpi_socket *of)
 {
     struct mpi_wakeup *wakeup = &state->wakeup;
     size_t ranks = (size_t)state->ranks;
-    bool all = wakeup->own.length != 0;
+    bool all = sy_unix_is_name(&wakeup->own.name);
 
     for (size_t rank = 0; rank < ranks; rank++)
-        all = all && of[rank].length && of[rank].length <= sizeof of[rank].name &&
-              of[rank].network == wakeup->own.network;
+        all = all && sy_unix_is_name(&of[rank].name) && of[rank].network == wakeup->own.network;
     if (all) {
         wakeup->of = malloc(ranks * sizeof *wakeup->of);
         wakeup->unheard = calloc(ranks, sizeof *wakeup->unheard);
@@ -111,11 +92,9 @@ int mpi_wakeup_wait_fd(const struct mpi_state *state)
 
 static void mpi_wakeup_send(struct mpi_state *state, int rank)
 {
-    const struct mpi_socket *to = &state->wakeup.of[rank];
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    socklen_t length = (socklen_t)offsetof(struct sockaddr_un, sun_path) + to->length;
+    struct sockaddr_un address;
+    socklen_t length = sy_unix_address(&state->wakeup.of[rank].name, &address);
 
-    memcpy(address.sun_path, to->name, to->length);
     if (!sendto(state->wakeup.fd, "", 0, 0, (struct sockaddr *)&address, length))
         mpi_count(&state->counters.wakeups_sent, 1);
 }

@@ -17,7 +17,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -59,27 +58,22 @@ static uint32_t shm_exchange_user(void)
 
 int sy_shm_listen(struct shm_state *shm, struct sy_error *err)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    socklen_t length = sizeof address;
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), code;
 
     if (fd < 0)
         return shm->host->fail(err, errno, "no UNIX socket: %s%s", strerror(errno),
                                sy_denied_hint(errno));
-    if (bind(fd, (struct sockaddr *)&address, offsetof(struct sockaddr_un, sun_path)) ||
-        listen(fd, 4096) || getsockname(fd, (struct sockaddr *)&address, &length)) {
-        int code = errno;
+    code = -sy_unix_bind(fd, &shm->address.name);
+    if (!code && listen(fd, 4096))
+        code = errno;
+    if (code) {
+        shm->address.name.length = 0;
         close(fd);
         return shm->host->fail(err, code, "no listening UNIX socket: %s%s", strerror(code),
                                sy_denied_hint(code));
     }
-    length -= (socklen_t)offsetof(struct sockaddr_un, sun_path);
     shm->listener = fd;
     shm->address.user = shm_exchange_user();
-    shm->address.name_length = length < sizeof shm->address.name
-                                   ? length
-                                   : (uint32_t)sizeof shm->address.name;
-    memcpy(shm->address.name, address.sun_path, shm->address.name_length);
     return 0;
 }
 
@@ -387,8 +381,8 @@ static int shm_exchange_join(const struct joining *j, struct sy_error *err)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
     const struct timeval second = {.tv_sec = 1};
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + j->address.name_length);
+    struct sockaddr_un address;
+    socklen_t length = sy_unix_address(&j->address.name, &address);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     int rc = fd < 0 ? -errno : 0;
 
@@ -396,7 +390,6 @@ static int shm_exchange_join(const struct joining *j, struct sy_error *err)
         return shm_exchange_failed_call(j, "socket", rc, err);
     if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second))
         fcntl(fd, F_SETFL, O_NONBLOCK);
-    memcpy(address.sun_path, j->address.name, j->address.name_length);
     while ((rc = connect(fd, (struct sockaddr *)&address, length) ? -errno : 0) == -EAGAIN ||
            rc == -EINTR) {
         if (sy_clock() > j->end) {
@@ -579,8 +572,8 @@ static int shm_exchange_muster(struct joining *j, const char *addresses, size_t 
         struct shm_address address;
         memcpy(&address, addresses + (size_t)peer->pe * stride, sizeof address);
         bool same = address.user == shm->address.user;
-        peer->expected = same && address.name_length && address.name_length <= sizeof address.name;
-        if (address.name_length && !same)
+        peer->expected = same && sy_unix_is_name(&address.name);
+        if (address.name.length && !same)
             sy_list_add(&others, peer->pe);
         if (peer->expected && !expected++) {
             j->leader = peer->pe;

@@ -14,6 +14,7 @@
 
 #include "engine/regions.h"
 #include "util/count.h"
+#include "util/net/unix_name.h"
 
 #define SHM_WINDOWS 8
 
@@ -29,9 +30,8 @@ struct shm_record {
 
 /* What a PE publishes of itself. */
 struct shm_address {
-    char name[12];        /* of its listener, in the abstract namespace */
-    uint32_t name_length; /* 0: it has none */
-    uint32_t user;        /* whom it runs as */
+    struct sy_unix_name name; /* of its listener */
+    uint32_t user;            /* whom it runs as */
 };
 
 /* A PE of this node. */

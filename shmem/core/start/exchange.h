@@ -12,8 +12,8 @@ struct sy_options;
 struct sy_host;
 
 /* Gathers, checks that all PEs have the same settings where they must, sets host->load and
- * host->crowded, computes places (places.h), and
- * connects the routes; opens those that reach other nodes where they are needed. */
+ * host->crowded, computes places (places.h), and connects the routes; opens those that reach other
+ * nodes where they are needed. */
 int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds, long pes_per_node,
                 struct sy_error *err);
 
