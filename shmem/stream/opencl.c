@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/callsite.h"
 #include "core/fatal.h"
 #include "stream/opencl.h"
 #include "util/bits.h"
@@ -73,14 +74,14 @@ static void opencl_on_marker(cl_object event, int status, void *point)
     cl.ReleaseEvent(event);
 }
 
-static void opencl_before(struct sy_stream *stream, const char *routine, void *queue)
+static bool opencl_before(struct sy_stream *stream, const char *routine, void *queue)
 {
     struct sy_point *point = sy_point_new(2); /* of the gate and of the callback */
     cl_object event = NULL;
 
     if (!point) {
         sy_stream_failed(stream, routine, ENOMEM);
-        return;
+        return false;
     }
     int status = cl.EnqueueMarkerWithWaitList(queue, 0, NULL, &event);
     if (!status)
@@ -89,13 +90,17 @@ static void opencl_before(struct sy_stream *stream, const char *routine, void *q
         status = cl.Flush(queue);
     if (status)
         opencl_failed(routine, "a marker", status);
-    sy_stream_gate(stream, routine, point);
+    return !sy_stream_gate(stream, routine, point);
 }
 
-/* Called by the stream's proxy thread when the stream has reached the operation. */
+/* Called by the stream's proxy thread when the operation is complete, and by the program's without
+ * memory. The queue would wait for ever for an event that cannot be set. */
 static void opencl_complete(void *event)
 {
-    cl.SetUserEventStatus(event, CL_COMPLETE);
+    int status = cl.SetUserEventStatus(event, CL_COMPLETE);
+
+    if (status)
+        opencl_failed(sy_callsite_routine("shmemx_stream_from_opencl"), "setting an event", status);
     cl.ReleaseEvent(event);
 }
 
@@ -142,11 +147,16 @@ int sy_stream_from_opencl(struct sy_team *team, void *queue, struct sy_stream **
                *unusable ? unusable : "this is not a command queue");
         return -EINVAL;
     }
+    int status = cl.RetainCommandQueue(queue);
+    if (status) {
+        sy_log(SY_LOG_ERROR, "stream", "shmemx_stream_from_opencl: OpenCL's error %d", status);
+        return -EIO;
+    }
     int rc = sy_stream_create(team, 0, stream);
-    if (!rc) {
-        cl.RetainCommandQueue(queue);
+    if (rc)
+        cl.ReleaseCommandQueue(queue);
+    else
         (*stream)->foreign = (struct sy_stream_foreign){opencl_before, opencl_after, opencl_end,
                                                         queue};
-    }
     return rc;
 }

@@ -106,6 +106,17 @@ static enum sy_step point_step_gate(struct sy_stream_op *op)
     return reached ? SY_STEP_DONE : SY_STEP_PARKED;
 }
 
+static void point_drop_gate(struct sy_stream_op *op)
+{
+    sy_point_drop(op->to.point);
+}
+
+/* Without memory a mark counts as reached: a thread that waits for it must not wait for ever. */
+static void point_drop_mark(struct sy_stream_op *op)
+{
+    sy_point_reach(op->to.point, 0);
+}
+
 static enum sy_step point_step_mark(struct sy_stream_op *op)
 {
     sy_point_reach(op->to.point, 0);
@@ -118,8 +129,8 @@ static enum sy_step point_step_tell(struct sy_stream_op *op)
     return SY_STEP_DONE;
 }
 
-static const struct sy_stream_kind gate = {.step = point_step_gate},
-                                   mark = {.step = point_step_mark},
+static const struct sy_stream_kind gate = {.step = point_step_gate, .drop = point_drop_gate},
+                                   mark = {.step = point_step_mark, .drop = point_drop_mark},
                                    tell = {.step = point_step_tell};
 
 int sy_stream_gate(struct sy_stream *stream, const char *routine, struct sy_point *point)
@@ -135,7 +146,6 @@ int sy_stream_gate(struct sy_stream *stream, const char *routine, struct sy_poin
     return 0;
 }
 
-/* Without memory the point counts as reached: a thread that waits for it must not wait for ever. */
 void sy_stream_mark(struct sy_stream *stream, const char *routine, struct sy_point *point)
 {
     struct sy_stream_op *op = sy_stream_new(stream, routine, &mark);
@@ -153,8 +163,10 @@ void sy_stream_tell(struct sy_stream *stream, const char *routine, void (*fn)(vo
 {
     struct sy_stream_op *op = sy_stream_new(stream, routine, &tell);
 
-    if (!op)
+    if (!op) {
+        fn(arg);
         return;
+    }
     op->to.call.fn = fn;
     op->to.call.arg = arg;
     sy_stream_add(op);

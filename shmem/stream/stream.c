@@ -335,8 +335,13 @@ void sy_stream_add(struct sy_stream_op *op)
     }
     inside = true;
     const char *routine = op->routine;
-    foreign->before(stream, routine, foreign->queue);
-    stream_append(op);
-    foreign->after(stream, routine, foreign->queue);
+    if (foreign->before(stream, routine, foreign->queue)) {
+        stream_append(op);
+        foreign->after(stream, routine, foreign->queue);
+    } else {
+        if (op->kind->drop)
+            op->kind->drop(op);
+        free(op);
+    }
     inside = false;
 }

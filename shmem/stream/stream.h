@@ -53,6 +53,8 @@ struct sy_stream_kind {
     void (*work)(struct sy_stream_op *op);         /* called by a worker; may block */
     bool issues; /* it may leave transfers under way on the stream's context */
     bool joins;  /* it may begin while earlier transfers that join are under way */
+    void (*drop)(
+        struct sy_stream_op *op); /* gives back what one holds that is not added; or NULL */
 };
 
 /* Blocks that are dest_stride and source_stride bytes apart. */
@@ -139,12 +141,13 @@ struct sy_stream_op {
 /* For a stream that takes turns with a queue of another library, such as an OpenCL command queue:
  * what the program adds begins after the commands that are in that queue, and commands that are
  * added to the queue later begin after it. Called by the thread that adds, around each operation.
- * before: adds a command that has `sy_point_reach` called, of a point made by sy_stream_gate.
+ * before: adds a command that has `sy_point_reach` called, of a point made by sy_stream_gate; false
+ * for want of memory, which synchronize will say: then the operation is not added.
  * after: adds a command that waits, as for a user event, and sy_stream_tell with what ends that
  * wait. routine: of the operation. end: called when the stream ends, after its last operation; not
  * while the process exits, when the other library may have ended. */
 struct sy_stream_foreign {
-    void (*before)(struct sy_stream *stream, const char *routine, void *queue);
+    bool (*before)(struct sy_stream *stream, const char *routine, void *queue);
     void (*after)(struct sy_stream *stream, const char *routine, void *queue);
     void (*end)(void *queue);
     void *queue;
@@ -232,7 +235,8 @@ int sy_stream_gate(struct sy_stream *stream, const char *routine, struct sy_poin
  */
 void sy_stream_mark(struct sy_stream *stream, const char *routine, struct sy_point *point);
 
-/* Has the proxy call fn, which must not block, when all is complete that has been added. */
+/* Has the proxy call fn, which must not block, when all is complete that has been added; without
+ * memory for that it is called at once. */
 void sy_stream_tell(struct sy_stream *stream, const char *routine, void (*fn)(void *), void *arg);
 
 /* ---- between the files of this folder, under the lock ---- */

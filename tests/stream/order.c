@@ -1,5 +1,7 @@
 /* What streams wait for and what they do not, and how little they take while they wait. With an
  * argument: one mistake, which ends the job or is refused. */
+#include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -410,6 +412,37 @@ static void mistake_handle(const char *what, shmemx_stream_t stream)
     }
 }
 
+/* Adds a put, and then an event, to a stream of a queue of the library lost.c, which is loaded
+ * before this program, with memory for so many blocks less one. The queue never waits for ever, nor
+ * does who waits for the event. */
+static void without_memory(int allocation)
+{
+    static void *queue[4];
+    static int word;
+    int local = 7, *countdown = dlsym(RTLD_DEFAULT, "lost_allocation");
+    _Atomic int *events = dlsym(RTLD_DEFAULT, "lost_events");
+    shmemx_stream_t stream;
+    shmemx_event_t event;
+
+    check_case = "without memory";
+    CHECK(countdown && events && !shmemx_stream_from_opencl(queue, &stream));
+    CHECK(!shmemx_event_create(&event));
+    *countdown = allocation;
+    shmemx_int_put_on_stream(&word, &local, 1, me, stream);
+    CHECK(*countdown == 0);
+    CHECK(shmemx_stream_synchronize(stream) == -ENOMEM);
+    CHECK(*events == 0 && word == (allocation > 3 ? 7 : 0));
+    *countdown = allocation + 1; /* the point of the event too */
+    shmemx_event_record(event, stream);
+    CHECK(*countdown == 0);
+    CHECK(!shmemx_event_synchronize(event));
+    CHECK(shmemx_stream_synchronize(stream) == -ENOMEM && *events == 0);
+    shmemx_int_put_on_stream(&word, &me, 1, me, stream);
+    CHECK(!shmemx_stream_synchronize(stream) && word == me && *events == 0);
+    shmemx_event_destroy(event);
+    shmemx_stream_destroy(stream);
+}
+
 static int mistake(const char *what)
 {
     static int word;
@@ -428,7 +461,9 @@ static int mistake(const char *what)
         static void *queue[4]; /* of the library lost.c */
         CHECK(!shmemx_stream_from_opencl(queue, &stream));
         shmemx_int_put_on_stream(&word, &local, 1, next, stream);
-    } else if (!strcmp(what, "pe"))
+    } else if (!strncmp(what, "memory ", 7))
+        without_memory(atoi(what + 7));
+    else if (!strcmp(what, "pe"))
         shmemx_int_p_on_stream(&word, 1, npes, stream);
     else if (!strncmp(what, "in ", 3))
         mistake_inside(what + 3, stream);
@@ -465,7 +500,7 @@ static int mistake(const char *what)
         shmemx_int_wait_until_on_stream(&word, SHMEM_CMP_EQ, 1, stream);
     if (strncmp(what, "alive", 5))
         shmemx_stream_destroy(stream);
-    return 0;
+    return check_failed > 0;
 }
 
 int main(int argc, char **argv)
