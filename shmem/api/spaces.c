@@ -27,7 +27,7 @@ int pshmemx_space_create(const shmemx_space_config_t *config, shmemx_space_t *sp
     struct sy_space *made;
 
     sy_world_need("shmemx_space_create");
-    int rc = sy_space_create(space && team ? config : NULL, &made);
+    int rc = sy_space_create(config, space && team, &made);
     if (space)
         *space = made ? made->handle : SHMEMX_SPACE_INVALID;
     if (team)
@@ -182,8 +182,10 @@ int pshmemx_space_describe(shmemx_space_t space, char *text, size_t room)
     struct sy_space *of = sy_space_of(space);
     const struct sy_heap *heap = of ? &of->heap : is_default(space) ? &sy_heap : NULL;
 
-    if (!heap)
+    if (!heap) {
+        snprintf(text, room, "%s", "");
         return -EINVAL;
+    }
     snprintf(text, room, "%s of %zu bytes on each of %d PEs%s%s", heap->name, heap->length,
              of ? of->arena.team->members.size : sy_world.npes, of && *of->info.got ? ": " : "",
              of ? of->info.got : "");
@@ -227,7 +229,7 @@ int pshmemx_space_sync(shmemx_space_t space, uint64_t *generation)
 {
     sy_world_need("shmemx_space_sync");
     if (is_invalid(space) || is_default(space))
-        return -EINVAL;
+        return is_default(space) ? -EOPNOTSUPP : -EINVAL;
     return sy_space_sync(sy_space_need("shmemx_space_sync", space), generation);
 }
 SY_ALIAS(shmemx_space_sync);

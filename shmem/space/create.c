@@ -414,7 +414,7 @@ static struct sy_call create_call(const shmemx_space_config_t *config)
     return call;
 }
 
-int sy_space_create(const shmemx_space_config_t *config, struct sy_space **made)
+int sy_space_create(const shmemx_space_config_t *config, bool wanted, struct sy_space **made)
 {
     const struct sy_call call = create_call(config);
     size_t npes = (size_t)sy_world.npes;
@@ -424,10 +424,10 @@ int sy_space_create(const shmemx_space_config_t *config, struct sy_space **made)
                          .space = calloc(1, sizeof *c.space + npes)};
 
     *made = NULL;
-    bool ready = config && c.all && c.member && c.space;
+    bool ready = config && wanted && c.all && c.member && c.space;
     int rc = sy_agree(&sy_team_world, &call, ready)
                  ? create_make(&c)
-                 : create_refuse(-EINVAL, "a PE has given no config, or lacks memory");
+                 : create_refuse(-EINVAL, "a PE has given a null pointer, or lacks memory");
     if (rc)
         create_undo_pool(c.space);
     else

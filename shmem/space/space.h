@@ -62,9 +62,10 @@ int sy_space_make_pool(struct sy_space *space, const shmemx_space_config_t *conf
 /* Ends it, if there is one. */
 void sy_space_end_pool(struct sy_space *space);
 
-/* Makes a space, with the program's team of it, collective over all PEs. *made: NULL where this PE
- * is no member. 0; or -errno, the same on all PEs, when PE 0 has written why. */
-int sy_space_create(const shmemx_space_config_t *config, struct sy_space **made);
+/* Makes a space, with the program's team of it, collective over all PEs. wanted: false where the
+ * program has no place for the handles: then there is none on any PE. *made: NULL where this PE is
+ * no member. 0; or -errno, the same on all PEs, when PE 0 has written why. */
+int sy_space_create(const shmemx_space_config_t *config, bool wanted, struct sy_space **made);
 
 /* Ends one, collective over its members. -EBUSY on all where one of them still has a team of it. */
 int sy_space_destroy(struct sy_space *space);

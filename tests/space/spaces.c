@@ -3,6 +3,7 @@
  * and ended; "all": spaces of some PEs are refused. */
 #define SHMEMX_SPACES_AS_PROPOSED
 #include <dirent.h>
+#include <errno.h>
 #include <shmemx.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -451,6 +452,10 @@ static void no_space(void)
     space = (shmem_space_t)3, team = SHMEM_TEAM_WORLD;
     CHECK(shmemx_space_create(NULL, &space, &team) != 0);
     CHECK(space == SHMEMX_SPACE_INVALID && team == SHMEM_TEAM_INVALID);
+    const shmemx_space_config_t right = {.device_type = SHMEMX_DEVICE_CPU, .size = 4096};
+    space = (shmem_space_t)3, team = SHMEM_TEAM_WORLD;
+    CHECK(shmemx_space_create(&right, &space, me ? &team : NULL) != 0); /* of PE 0 alone */
+    CHECK(space == SHMEMX_SPACE_INVALID && team == (me ? SHMEM_TEAM_INVALID : SHMEM_TEAM_WORLD));
     shmem_free(inside);
 }
 
@@ -506,6 +511,8 @@ static void handles(void)
     CHECK(shmem_space_get_team(space, &team) != 0 && shmem_space_get_caps(space, &caps) != 0);
     CHECK(shmem_space_get_device_type(space, &type) != 0);
     CHECK(shmemx_space_sync(space, NULL) != 0);
+    memset(text, 'x', sizeof text);
+    CHECK(shmemx_space_describe(space, text, sizeof text) != 0 && !*text);
     CHECK(shmem_get_space(NULL, &found) != 0 && shmem_get_space(&local, &found) != 0);
     CHECK(!shmem_team_is_valid(SHMEM_TEAM_INVALID) && shmem_team_is_valid(SHMEM_TEAM_WORLD));
 
@@ -518,6 +525,7 @@ static void handles(void)
     CHECK(shmem_space_get_device_type(space, &type) == 0 && type == SHMEM_DEVICE_CPU);
     CHECK(shmem_space_get_caps(space, &caps) == 0 && caps == 0x1f);
     CHECK(shmem_space_destroy(space) != 0);
+    CHECK(shmemx_space_sync(space, NULL) == -EOPNOTSUPP);
     CHECK(shmem_space_calloc(space, SIZE_MAX / 2, 4) == NULL);
 }
 
