@@ -128,6 +128,11 @@ void sy_ending_begin(struct sy_run *run, int status, double grace)
         ending_ask(run);
 }
 
+int sy_ending_status(const struct sy_run *run)
+{
+    return run->status ? run->status : 1;
+}
+
 void sy_ending_failed(struct sy_run *run, int status)
 {
     if (ending_begin(run, status, SY_GRACE_FAILED) && !run->all_gone)

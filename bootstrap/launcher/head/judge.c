@@ -60,7 +60,7 @@ static void judge_end_early(struct sy_run *run, const struct sy_pe *pe)
         return;
     sy_run_say(run, SY_SAY_ENDING, "PE %d on host %s (pid %d) exited with status 0 %s%s",
                pe->number, pe->node->name, (int)pe->pid, when, sy_ending_rest(run, false));
-    sy_ending_begin(run, 1, SY_GRACE_FAILED);
+    sy_ending_begin(run, sy_ending_status(run), SY_GRACE_FAILED);
 }
 
 /* Judges PEs that ended together. A signal is more likely the cause, and an error of another PE its

@@ -84,7 +84,7 @@ static void messages_gather_expired(struct ev_loop *loop, ev_timer *timer, int e
                sy_list_missing(run->gather.have, run->npes, NULL, NULL, missing, sizeof missing),
                hosts, one ? "has" : "have", sy_ending_rest(run, false));
     free(hosts);
-    sy_ending_begin(run, 1, SY_GRACE_FAILED);
+    sy_ending_begin(run, sy_ending_status(run), SY_GRACE_FAILED);
 }
 
 /* The first PE's call sets the limit; a shorter time from a later one shortens it. */
@@ -124,7 +124,7 @@ static void messages_check_left(struct sy_run *run)
                    pe->node->name, (int)pe->pid, sy_waiting_how_ended(pe),
                    pe->said_hello ? "" : " without shmem_init", run->gather.phase,
                    sy_ending_rest(run, false));
-        sy_ending_begin(run, 1, SY_GRACE_FAILED);
+        sy_ending_begin(run, sy_ending_status(run), SY_GRACE_FAILED);
         return;
     }
 }

@@ -160,6 +160,9 @@ void sy_ending_init(struct sy_run *run);
 /* PEs are asked to leave, then told (SIGTERM), then killed. grace: seconds from SIGTERM to SIGKILL
  * where --grace does not say. */
 void sy_ending_begin(struct sy_run *run, int status, double grace);
+/* The status of a job whose PEs cannot go on: that of the first failure, which
+ * --kill-on-bad-exit=0 has let the others outlive, or 1. */
+int sy_ending_status(const struct sy_run *run);
 /* Begins the end a moment later, because a PE has exited with an error. */
 void sy_ending_failed(struct sy_run *run, int status);
 /* Begins the end because of a signal to oshrun: the PEs get that signal at once. */

@@ -169,7 +169,7 @@ static void waiting_tell(struct sy_report *report, bool deadlock)
                    report->waited);
     waiting_print(run);
     if (deadlock)
-        sy_ending_begin(run, 1, SY_GRACE_FAILED);
+        sy_ending_begin(run, sy_ending_status(run), SY_GRACE_FAILED);
     waiting_end_for_time(run);
 }
 
