@@ -59,7 +59,18 @@ struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *er
     /* libev's own: an epoll, and an eventfd or a pipe. */
     int epoll = epoll_create1(EPOLL_CLOEXEC), no_epoll = epoll < 0 ? errno : 0;
     int event = eventfd(0, EFD_CLOEXEC), pair[2], rc = event < 0 ? errno : 0;
+    const uint64_t one = 1;
     struct ev_loop *loop = NULL;
+
+    /* libev looks at no error of this, and its loop would never be woken. */
+    if (!rc && write(event, &one, sizeof one) < 0) {
+        rc = sy_fail(err, errno, "the progress thread cannot be woken: write: %s%s",
+                     strerror(errno), sy_denied_hint(errno));
+        close(event);
+        if (epoll >= 0)
+            close(epoll);
+        return NULL;
+    }
 
     if (rc && !pipe(pair)) {
         event = pair[0];

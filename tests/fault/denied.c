@@ -40,10 +40,13 @@ static const struct {
              {"sched_getaffinity", SYS_sched_getaffinity},
              {"sendmsg", SYS_sendmsg},
              {"sendto", SYS_sendto},
+             {"rt_sigaction", SYS_rt_sigaction},
              {"setsockopt", SYS_setsockopt},
              {"socket", SYS_socket},
              {"timerfd_create", SYS_timerfd_create},
-             {"timerfd_settime", SYS_timerfd_settime}};
+             {"timerfd_settime", SYS_timerfd_settime},
+             {"wait4", SYS_wait4},
+             {"write", SYS_write}};
 
 static const struct {
     const char *name;

@@ -213,8 +213,12 @@ static void messages_end_asked(struct sy_pe *pe, int status, const char *why)
         return;
     }
     sy_run_say(run, SY_SAY_MORE, "PE %d gives up: %s", pe->number, why);
+    if (!run->abort.pe)
+        snprintf(run->abort.why, sizeof run->abort.why, "%s", why);
+    run->abort.pe = run->abort.pe ? run->abort.pe : pe;
     run->abort.asked = true;
-    run->abort.status = status & 0xff ? status & 0xff : 1;
+    /* With --kill-on-bad-exit=0 another one's failure may have come first. */
+    run->abort.status = run->status || !(status & 0xff) ? sy_ending_status(run) : status & 0xff;
     ev_timer_start(run->loop, &run->abort.wait);
 }
 
@@ -532,6 +536,8 @@ static void messages_pe_tells(struct sy_pe *pe, const struct sy_frame *header, c
     case SY_DAEMON_OUTPUT:
         pe->node->output += header->length;
         pe->room[header->more - 1] -= header->length;
+        if (header->more == 2 && memmem(body, header->length, ": error: ", strlen(": error: ")))
+            pe->explained = true;
         sy_forward_put(stream_of(pe, header), body, header->length);
         break;
     case SY_DAEMON_TAKEN:

@@ -15,6 +15,7 @@
 #include "bootstrap/launcher/head/command.h"
 #include "bootstrap/launcher/options/exports.h"
 #include "bootstrap/launcher/memory.h"
+#include "bootstrap/launcher/spawn.h"
 #include "bootstrap/launcher/stdio/plain.h"
 #include "bootstrap/launcher/options/program.h"
 #include "util/denied.h"
@@ -295,6 +296,12 @@ static int head_run_init(struct sy_run *run)
         return -1;
     }
     snprintf(run->id, sizeof run->id, "%016llx", id);
+    const char *lacks = sy_spawn_lacks();
+    if (lacks) {
+        fprintf(stderr, "oshrun: the end of PEs would not be noticed: %s: %m%s\n", lacks,
+                sy_denied_hint(errno));
+        return -1;
+    }
     ev_set_syserr_cb(head_run_loop_failed);
     run->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     if (!run->loop) {
@@ -389,6 +396,12 @@ static void head_run_close(struct sy_run *run)
     sy_repeats_release(&run->repeats);
     sy_repeats_release(&run->host_repeats);
     sy_run_say_later(run);
+    if (run->abort.pe && !run->abort.pe->explained)
+        sy_run_say(run, SY_SAY_ENDING,
+                   "PE %d on host %s (pid %d) gave up, and no error came through its stderr, which "
+                   "is closed or leads elsewhere: %s",
+                   run->abort.pe->number, run->abort.pe->node->name, (int)run->abort.pe->pid,
+                   run->abort.why);
     sy_out_file_flush(run->outputs.err_out_file);
     free(run->later);
     sy_repeats_close(&run->repeats);

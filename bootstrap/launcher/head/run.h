@@ -48,6 +48,7 @@ struct sy_pe {
     bool finalized;    /* has been there, and is not any more */
     bool aborted;      /* has asked to end the job: how it ends itself does not matter */
     bool traced;       /* its stack trace has come */
+    bool explained;    /* an error of the library has come through its stderr */
     int said;          /* messages about its start */
     size_t room[2];    /* bytes of stdout and stderr that may come */
     struct sy_forward out, err;
@@ -91,6 +92,8 @@ struct sy_run {
         ev_timer wait; /* a PE that died may be the cause: its end is given time to show */
         bool asked;
         int status;
+        const struct sy_pe *pe; /* the first that has given up because of an error, or NULL */
+        char why[1024];
     } abort;
 
     struct {
