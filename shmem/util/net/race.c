@@ -4,6 +4,7 @@
 
 #include "util/net/interfaces.h"
 #include "util/net/race.h"
+#include "util/net/way.h"
 
 #define MILLISECOND UINT64_C(1000000)
 #define HEAD_START  (250 * MILLISECOND)
@@ -34,8 +35,11 @@ void sy_race_note(struct sy_race *race, unsigned attempt, unsigned seen, const c
 {
     size_t used = strlen(race->note), room = sizeof race->note - used;
     char text[SY_IP_TEXT];
+    struct sy_ip ip = sy_socket_ip(&race->address[attempt]);
 
     race->seen |= seen;
+    if (seen & SY_WAY_SILENT && !sy_ip_link_local(&ip) && sy_ip_is_local(&ip))
+        race->seen |= SY_WAY_OWN;
     int length = snprintf(race->note + used, room, "%s%s: %s", used ? "; " : "",
                           sy_socket_text(&race->address[attempt], text), why);
 

@@ -9,7 +9,8 @@
 enum sy_way {
     SY_WAY_SILENT = 1,  /* no answer to the request for a connection */
     SY_WAY_REFUSED = 2, /* nothing listens there, or a host on the path says so */
-    SY_WAY_NONE = 4     /* a router, or this machine, says that nothing gets there */
+    SY_WAY_NONE = 4,    /* a router, or this machine, says that nothing gets there */
+    SY_WAY_OWN = 16     /* no answer from an address of this machine itself */
 };
 
 /* What the error of an attempt tells of the way; 0: nothing. */
@@ -39,6 +40,12 @@ static inline const char *sy_way_text(unsigned seen, const char *ports, const ch
 {
     const char *cause = "", *others = "", *chosen = "";
 
+    if (seen & SY_WAY_OWN) {
+        snprintf(text, room,
+                 ". This machine's own address does not answer it: either the loopback interface, "
+                 "over which that goes, is down (ip link set lo up), or a firewall drops it there");
+        return text;
+    }
     if (seen & SY_WAY_SILENT) {
         cause = "Most likely a firewall or a security group drops what goes to these ports";
     } else if (seen & SY_WAY_REFUSED) {
