@@ -456,10 +456,18 @@ static int calls_detach(mpi_window window, void *base)
     return calls_judge(MPI_Win_detach((MPI_Win)window, base));
 }
 
-static int calls_put(mpi_window window, int to, const void *from, size_t length, uint64_t address)
+static int calls_put(mpi_window window, int to, const void *from, size_t length, uint64_t address,
+                     mpi_request *request)
 {
-    return calls_judge(MPI_Put(from, (int)length, MPI_BYTE, to, (MPI_Aint)address, (int)length,
-                               MPI_BYTE, (MPI_Win)window));
+    MPI_Request r;
+    int rc = !request ? MPI_Put(from, (int)length, MPI_BYTE, to, (MPI_Aint)address, (int)length,
+                                MPI_BYTE, (MPI_Win)window)
+                      : MPI_Rput(from, (int)length, MPI_BYTE, to, (MPI_Aint)address, (int)length,
+                                 MPI_BYTE, (MPI_Win)window, &r);
+
+    if (request)
+        *request = (mpi_request)r;
+    return calls_judge(rc);
 }
 
 static int calls_get(mpi_window window, int from, void *to, size_t length, uint64_t address,
@@ -473,10 +481,9 @@ static int calls_get(mpi_window window, int from, void *to, size_t length, uint6
     return calls_judge(rc);
 }
 
-static int calls_flush(mpi_window window, int rank, bool local)
+static int calls_flush(mpi_window window, int rank)
 {
-    return calls_judge(local ? MPI_Win_flush_local(rank, (MPI_Win)window)
-                             : MPI_Win_flush(rank, (MPI_Win)window));
+    return calls_judge(MPI_Win_flush(rank, (MPI_Win)window));
 }
 
 extern __attribute__((visibility("default"))) const struct mpi_calls shmem_mpi_calls_1;

@@ -73,12 +73,13 @@ struct mpi_calls {
     int (*attach)(mpi_window window, void *base, size_t length);
     int (*detach)(mpi_window window, void *base);
 
-    /* Transfers of what an int counts, at an address of the target process. A put is complete here,
-     * or there, after flush; a get when its request is. */
-    int (*put)(mpi_window window, int to, const void *from, size_t length, uint64_t address);
+    /* Transfers of what an int counts, at an address of the target process. A get is complete when
+     * its request is. So is a put here, whose request may be NULL; there it is after flush. */
+    int (*put)(mpi_window window, int to, const void *from, size_t length, uint64_t address,
+               mpi_request *request);
     int (*get)(mpi_window window, int from, void *to, size_t length, uint64_t address,
                mpi_request *request);
-    int (*flush)(mpi_window window, int rank, bool local);
+    int (*flush)(mpi_window window, int rank);
 
     /* What MPI has said about the failure last told to this thread. */
     const char *(*text)(void);

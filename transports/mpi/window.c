@@ -182,6 +182,21 @@ static int window_failed(struct mpi_state *state, const char *what, int pe)
     return -EIO;
 }
 
+/* Waits for a transfer. It is not left to MPI (MPI_Win_flush_local), which does not give the
+ * processor to the target that has to act first. */
+static int window_wait(struct mpi_state *state, int rank, mpi_request *request)
+{
+    uint64_t since = 0;
+    int done;
+
+    if (state->self.by_messages)
+        mpi_wakeup_sent(state, rank);
+    while (!(done = state->calls->test(request, NULL, NULL)))
+        if (mpi_message_progress(state, 0) <= 0)
+            state->host->rest(&since);
+    return done < 0 ? done : 0;
+}
+
 /* The PE is marked after MPI has the put: whoever clears the mark first then flushes it. */
 int mpi_window_put(void *self, struct sy_transport_ctx *ctx, const struct sy_transfer *t,
                    unsigned flags)
@@ -189,19 +204,20 @@ int mpi_window_put(void *self, struct sy_transport_ctx *ctx, const struct sy_tra
     struct mpi_state *state = self;
     struct window_ctx *own = (struct window_ctx *)ctx;
     int to = state->rank_of[t->pe];
+    mpi_request request, *wanted = flags & SY_BLOCKING ? &request : NULL;
     uint64_t target;
     int rc = window_target(state, t, &target);
 
     if (rc)
         return rc;
     mpi_count(&state->counters.puts, 1);
-    rc = state->calls->put(state->window, to, t->local, t->length, target);
+    rc = state->calls->put(state->window, to, t->local, t->length, target, wanted);
     pthread_mutex_lock(&own->lock);
     own->dirty[t->pe] = 1;
     own->any_dirty = true;
     pthread_mutex_unlock(&own->lock);
-    if (!rc && flags & SY_BLOCKING)
-        rc = state->calls->flush(state->window, to, true);
+    if (!rc && wanted)
+        rc = window_wait(state, to, wanted);
     return rc ? window_failed(state, "MPI_Put", t->pe) : 0;
 }
 
@@ -228,15 +244,13 @@ static int window_test_gets(struct mpi_state *state, struct window_ctx *own, int
 
 static int window_get_and_wait(struct mpi_state *state, const struct sy_transfer *t, uint64_t from)
 {
-    uint64_t since = 0;
+    int rank = state->rank_of[t->pe];
     mpi_request request;
-    int done = 0, rc = state->calls->get(state->window, state->rank_of[t->pe], t->local, t->length,
-                                         from, &request);
+    int rc = state->calls->get(state->window, rank, t->local, t->length, from, &request);
 
-    while (!rc && !(done = state->calls->test(&request, NULL, NULL)))
-        if (mpi_message_progress(state, 0) <= 0)
-            state->host->rest(&since);
-    return rc || done < 0 ? window_failed(state, "MPI_Rget", t->pe) : 0;
+    if (!rc)
+        rc = window_wait(state, rank, &request);
+    return rc ? window_failed(state, "MPI_Rget", t->pe) : 0;
 }
 
 static int window_get_nbi(struct mpi_state *state, struct window_ctx *own,
@@ -285,7 +299,7 @@ static int window_flush(struct mpi_state *state, struct window_ctx *own, int pe)
     for (int i = 0; i < state->host->npes && own->any_dirty; i++) {
         if (own->dirty[i] && (pe == SY_ALL_PES || pe == i)) {
             own->dirty[i] = 0;
-            if (state->calls->flush(state->window, state->rank_of[i], false))
+            if (state->calls->flush(state->window, state->rank_of[i]))
                 rc = window_failed(state, "MPI_Win_flush", i);
         }
         more |= own->dirty[i];
