@@ -16,28 +16,37 @@ double curve_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Two areas for the largest size, or for one block of it from each PE if the heap has room. */
+static bool measure_wants_blocks(const struct curves *curves)
+{
+    for (int i = 0; i < curve_row_count; i++)
+        if (curve_rows[i].of_all && curve_listed(curves->rows, curve_rows[i].name))
+            return true;
+    return false;
+}
+
+/* Two areas for the largest size; or for one block of it from each PE, if a row wants that and the
+ * heap has room. These come last, as they may take all that is left. */
 static bool measure_allocate(struct curves *curves)
 {
     size_t most = curves->size[curves->sizes - 1];
 
     most = most < 4096 ? 4096 : (most + 7) / 8 * 8;
-    curves->room = most * (size_t)curves->npes;
+    if (!curve_coll_open(most))
+        return false;
+    curves->room = measure_wants_blocks(curves) ? most * (size_t)curves->npes : most;
     curves->to = shmem_malloc(2 * curves->room);
     if (!curves->to) {
         curves->room = most;
         curves->to = shmem_malloc(2 * most);
     }
-    return curves->to && curve_coll_open(most);
+    return curves->to;
 }
 
 bool curve_open(struct curves *curves)
 {
-    bool good = measure_allocate(curves);
-
     curves->order = shmem_malloc(sizeof *curves->order);
     curves->times = shmem_malloc((size_t)curves->npes * sizeof *curves->times);
-    if (!good || !curves->order || !curves->times) {
+    if (!curves->order || !curves->times || !measure_allocate(curves)) {
         if (curves->me == 0)
             fprintf(stderr, "oshbench: there is no room for the sizes in the symmetric heap; set "
                             "SHMEM_SYMMETRIC_SIZE, or "
