@@ -1,9 +1,9 @@
-/* See guard.h. */
+/* See guard.h. A shutdown stops the thread, in place of a write, which a filter may refuse: two
+ * readers of the launcher's socket would take parts of each other's frames. */
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
-#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/start/boot.h"
@@ -22,8 +22,8 @@
 
 static struct {
     pthread_t thread;
-    int stop; /* an eventfd, or -1 while there is no guard */
-} guard = {.stop = -1};
+    int stop[2]; /* a pair of sockets, or -1 while there is no guard: the thread polls the first */
+} guard = {.stop = {-1, -1}};
 
 bool sy_guard_hear(void)
 {
@@ -56,7 +56,7 @@ static void core_guard_tell(bool asked)
 
 static void *core_guard_keep(void *arg)
 {
-    struct pollfd wait[] = {{.fd = guard.stop, .events = POLLIN},
+    struct pollfd wait[] = {{.fd = guard.stop[0], .events = POLLIN},
                             {.fd = sy_boot->wait_fd(sy_boot_self), .events = POLLIN}};
     const double limit = sy_config.stall_report;
     const int pause = limit > 0 && limit < LONGEST_PAUSE ? (int)(limit * 1000 / LOOKS) + 1 : -1;
@@ -72,33 +72,35 @@ static void *core_guard_keep(void *arg)
     return NULL;
 }
 
+static void core_guard_close(void)
+{
+    for (int i = 0; i < 2; i++) {
+        close(guard.stop[i]);
+        guard.stop[i] = -1;
+    }
+}
+
 void sy_guard_listen(void)
 {
     sigset_t all, before;
 
     if (sy_boot->wait_fd(sy_boot_self) < 0)
         return;
-    guard.stop = eventfd(0, EFD_CLOEXEC);
-    if (guard.stop < 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, guard.stop) != 0)
         return;
     sigfillset(&all);
     sy_crash_let_through(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&guard.thread, NULL, core_guard_keep, NULL) != 0) {
-        close(guard.stop);
-        guard.stop = -1;
-    }
+    if (pthread_create(&guard.thread, NULL, core_guard_keep, NULL) != 0)
+        core_guard_close();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void sy_guard_stop(void)
 {
-    uint64_t one = 1;
-
-    if (guard.stop < 0)
+    if (guard.stop[0] < 0)
         return;
-    if (write(guard.stop, &one, sizeof one) == (ssize_t)sizeof one)
-        pthread_join(guard.thread, NULL);
-    close(guard.stop);
-    guard.stop = -1;
+    shutdown(guard.stop[1], SHUT_WR);
+    pthread_join(guard.thread, NULL);
+    core_guard_close();
 }
