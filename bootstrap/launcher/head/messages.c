@@ -516,6 +516,15 @@ static const char *messages_misplaced(struct sy_pe *pe, const struct sy_frame *h
     }
 }
 
+/* Notes whether an error of the library has come through a PE's stderr. */
+static void messages_explained(struct sy_pe *pe, const struct sy_frame *header, const char *body)
+{
+    static const char ERROR[] = ": error: ";
+
+    if (stream_of(pe, header) == &pe->err || pe->run->flags->merge_stderr)
+        pe->explained |= memmem(body, header->length, ERROR, strlen(ERROR)) != NULL;
+}
+
 static void messages_pe_tells(struct sy_pe *pe, const struct sy_frame *header, const char *body)
 {
     const char *fault = messages_misplaced(pe, header);
@@ -536,8 +545,7 @@ static void messages_pe_tells(struct sy_pe *pe, const struct sy_frame *header, c
     case SY_DAEMON_OUTPUT:
         pe->node->output += header->length;
         pe->room[header->more - 1] -= header->length;
-        if (header->more == 2 && memmem(body, header->length, ": error: ", strlen(": error: ")))
-            pe->explained = true;
+        messages_explained(pe, header, body);
         sy_forward_put(stream_of(pe, header), body, header->length);
         break;
     case SY_DAEMON_TAKEN:
