@@ -142,25 +142,20 @@ static int env_join(struct env *env, struct sy_job *job, struct sy_error *err)
 {
     struct tree_rank *rank = &env->user.rank;
     const struct sy_host *host = env->user.host;
-    const char *file = host->start->secret_file;
-    struct tree_contact contact = {.root.count = 0};
     int rc = env_find_rank(env, err);
 
     if (rc == 0 && rank->npes > 1)
         rc = env_find_place(env, err);
-    if (rc == 0 && rank->npes > 1 && !*file)
+    if (rc == 0 && rank->npes > 1 && !*host->start->secret_file)
         rc = host->fail(
             err, EINVAL,
             "SHMEM_SECRET_FILE is not set; it has to name a file with the job's secret on every "
             "host, made with: head -c 48 /dev/urandom | base64 >FILE; chmod 600 FILE");
     if (rc == 0 && rank->pe == 0)
-        rc = rank->npes > 1 ? sy_tree_listen(&env->user, false, env->root, env->port, &contact, err)
-                            : sy_tree_listen(&env->user, true, NULL, 0, &contact, err);
-    if (rc == 0 && rank->npes == 1)
-        memcpy(rank->secret, contact.secret, TREE_SECRET);
-    else if (rc == 0)
-        rc = sy_tree_secret_read(host, file, rank->secret, err);
-    explicit_bzero(&contact, sizeof contact);
+        rc = rank->npes > 1 ? sy_tree_listen(&env->user, false, env->root, env->port, err)
+                            : sy_tree_listen(&env->user, true, NULL, 0, err);
+    if (rc == 0 && rank->npes > 1)
+        rc = sy_tree_secret_read(&env->user, err);
     return rc ? rc : sy_tree_join(&env->user, job, err);
 }
 

@@ -41,7 +41,6 @@ struct mpi {
     struct mpi_library library;
     const struct mpi_world_calls *calls;
     struct mpi_world *world;
-    struct tree_contact contact;
     _Atomic int status;    /* with which the job ends; -1: it goes on */
     _Atomic bool finished; /* this PE has finalised, as all have then */
 };
@@ -144,15 +143,6 @@ static void mpi_wait_end(struct patience *p)
     pthread_join(p->thread, NULL);
 }
 
-static int mpi_find_root(struct tree_user *user, struct tree_addresses *root, struct sy_error *err)
-{
-    const struct mpi *mpi = (const struct mpi *)user;
-
-    (void)err;
-    *root = mpi->contact.root;
-    return 0;
-}
-
 static int mpi_find_rank(struct mpi *mpi, struct sy_error *err)
 {
     const struct sy_host *host = mpi->user.host;
@@ -175,7 +165,6 @@ static int mpi_find_rank(struct mpi *mpi, struct sy_error *err)
     mpi->user.rank = (struct tree_rank){.pe = pe,
                                         .npes = npes,
                                         .job = "",
-                                        .find_root = mpi_find_root,
                                         .root_name = "the address that MPI has brought",
                                         .root_listens = true};
     return rc;
@@ -185,15 +174,16 @@ static int mpi_find_rank(struct mpi *mpi, struct sy_error *err)
  * which tells the others. */
 static int mpi_exchange(struct mpi *mpi, struct sy_error *err)
 {
+    struct tree_contact *contact = &mpi->user.contact;
     int listened = 0;
     int rc = mpi->calls->same(mpi->world, sy_machine_network(), &mpi->user.rank.one_host, err);
 
     if (rc)
         return rc;
     if (mpi->user.rank.pe == 0)
-        listened = sy_tree_listen(&mpi->user, mpi->user.rank.one_host, NULL, 0, &mpi->contact, err);
-    rc = mpi->calls->broadcast(mpi->world, &mpi->contact, (int)sizeof mpi->contact, err);
-    if (rc == 0 && mpi->user.rank.pe && mpi->contact.root.count < 1)
+        listened = sy_tree_listen(&mpi->user, mpi->user.rank.one_host, NULL, 0, err);
+    rc = mpi->calls->broadcast(mpi->world, contact, (int)sizeof *contact, err);
+    if (rc == 0 && mpi->user.rank.pe && contact->root.count < 1)
         rc = mpi->user.host->fail(err, ECONNABORTED, "PE 0 cannot listen, and says why");
     return listened ? listened : rc;
 }
@@ -229,10 +219,8 @@ static int mpi_open(const struct sy_host *host, const void *settings, void **sel
     struct mpi *mpi = *self;
     mpi->status = -1;
     rc = mpi_meet(mpi, chosen->family, err);
-    memcpy(mpi->user.rank.secret, mpi->contact.secret, TREE_SECRET);
-    explicit_bzero(mpi->contact.secret, TREE_SECRET);
     if (rc == 0)
-        rc = sy_tree_secret_mix(host, mpi->user.rank.secret, err);
+        rc = sy_tree_secret_mix(&mpi->user, err);
     if (rc == 0)
         rc = sy_tree_join(&mpi->user, job, err);
     if (rc == 0)

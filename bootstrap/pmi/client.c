@@ -176,9 +176,14 @@ static int client_read_framed(struct pmi_client *client, char body[PMI_LINE])
     return sy_net_receive(client->fd, body, (size_t)length, &client->deadline);
 }
 
-static int client_send_text(struct pmi_client *client, const char *text, size_t length)
+/* Sends a message of version 1 or 2; `name` is what is waited for then. */
+static int client_send(struct pmi_client *client, const char *text, int length, const char *name,
+                       struct sy_error *err)
 {
-    return sy_net_send(client->fd, text, length, &client->deadline);
+    if (length < 0 || length >= 1000) /* Slurm's server reads no more, and says nothing of it */
+        return client->host->fail(err, EMSGSIZE, "PMI: a message of %d bytes is too long", length);
+    int rc = sy_net_send(client->fd, text, (size_t)length, &client->deadline);
+    return rc ? client_lost(client, rc, name, err) : 0;
 }
 
 static bool client_is_command(const char *answer, char between, const char *name)
@@ -217,10 +222,8 @@ static int client_ask_1(struct pmi_client *client, char answer[PMI_LINE], const 
     va_start(args, fmt);
     int length = vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
-    if (length < 0 || length >= 1000) /* Slurm's server reads no more, and says nothing of it */
-        return client->host->fail(err, EMSGSIZE, "PMI: a message of %d bytes is too long", length);
-    int rc = client_send_text(client, line, (size_t)length);
-    return rc ? client_lost(client, rc, name, err) : client_hear_1(client, answer, name, err);
+    int rc = client_send(client, line, length, name, err);
+    return rc ? rc : client_hear_1(client, answer, name, err);
 }
 
 static int client_say_2(struct pmi_client *client, const char *name, const char *body,
@@ -230,10 +233,7 @@ static int client_say_2(struct pmi_client *client, const char *name, const char 
     int length = snprintf(message, sizeof message, "%-6zucmd=%s;%s",
                           strlen(body) + strlen(name) + 5, name, body);
 
-    if (length >= 1000)
-        return client->host->fail(err, EMSGSIZE, "PMI: a message of %d bytes is too long", length);
-    int rc = client_send_text(client, message, (size_t)length);
-    return rc ? client_lost(client, rc, name, err) : 0;
+    return client_send(client, message, length, name, err);
 }
 
 /* Waits for the answer to a command of version 2: the answer to NAME is NAME-response. */
@@ -401,8 +401,7 @@ int sy_pmi_barrier_enter(struct pmi_client *client, struct sy_error *err)
 
     if (client->version == 2)
         return client_say_2(client, "kvs-fence", "", err);
-    int rc = client_send_text(client, line, sizeof line - 1);
-    return rc ? client_lost(client, rc, "barrier_in", err) : 0;
+    return client_send(client, line, sizeof line - 1, "barrier_in", err);
 }
 
 int sy_pmi_barrier_wait(struct pmi_client *client, struct sy_error *err)
@@ -466,7 +465,7 @@ void sy_pmi_abort(struct pmi_client *client, int status)
     } else {
         snprintf(message, sizeof message, "cmd=abort exitcode=%d\n", status);
     }
-    client_send_text(client, message, strlen(message));
+    sy_net_send(client->fd, message, strlen(message), &client->deadline);
 }
 
 void sy_pmi_finalize(struct pmi_client *client)

@@ -34,21 +34,11 @@ static const struct sy_option options[] = {
 struct pmi {
     struct tree_user user;
     struct pmi_client client;
-    struct tree_contact contact;
 };
 
 static int pmi_probe(struct sy_error *err)
 {
     return sy_pmi_find(err);
-}
-
-static int pmi_find_root(struct tree_user *user, struct tree_addresses *root, struct sy_error *err)
-{
-    const struct pmi *pmi = (const struct pmi *)user;
-
-    (void)err;
-    *root = pmi->contact.root;
-    return 0;
 }
 
 /* Waits in PMI's barrier. PMI cannot tell which PEs have come, so each that waits reports when the
@@ -88,9 +78,9 @@ static int pmi_exchange(struct pmi *pmi, double limit, struct sy_error *err)
     int rc = 0;
 
     if (pmi->client.rank == 0) {
-        rc = sy_tree_listen(&pmi->user, pmi->user.rank.one_host, NULL, 0, &pmi->contact, err);
+        rc = sy_tree_listen(&pmi->user, pmi->user.rank.one_host, NULL, 0, err);
         if (rc == 0) {
-            sy_tree_contact_encode(&pmi->contact, text);
+            sy_tree_contact_encode(&pmi->user.contact, text);
             rc = sy_pmi_put(&pmi->client, KEY, text, err);
         }
     }
@@ -106,7 +96,7 @@ static int pmi_exchange(struct pmi *pmi, double limit, struct sy_error *err)
             "(%zu characters have come)",
             strlen(text));
     if (rc == 0 && pmi->client.rank != 0)
-        pmi->contact = read;
+        pmi->user.contact = read;
     explicit_bzero(&read, sizeof read);
     explicit_bzero(text, sizeof text);
     return rc;
@@ -125,17 +115,14 @@ static int pmi_join(struct pmi *pmi, int version, struct sy_job *job, struct sy_
                                         .npes = pmi->client.size,
                                         .one_host = sy_pmi_one_node(&pmi->client),
                                         .job = "",
-                                        .find_root = pmi_find_root,
                                         .root_name = "the address that PMI has brought",
                                         .root_listens = true};
     rc = sy_mpi_check_job(pmi->user.rank.npes, err);
     if (rc)
         return rc;
     rc = pmi_exchange(pmi, limit, err);
-    memcpy(pmi->user.rank.secret, pmi->contact.secret, TREE_SECRET);
-    explicit_bzero(pmi->contact.secret, TREE_SECRET);
     if (rc == 0)
-        rc = sy_tree_secret_mix(host, pmi->user.rank.secret, err);
+        rc = sy_tree_secret_mix(&pmi->user, err);
     return rc ? rc : sy_tree_join(&pmi->user, job, err);
 }
 

@@ -32,7 +32,6 @@ struct pmix {
     struct pmix_library library;
     struct pmix_name me;
     bool initialized;
-    struct tree_contact contact;
     struct question question;
     bool mute; /* the server did not say where PEs are: it is not asked again for messages */
 };
@@ -202,11 +201,11 @@ static int pmix_publish(struct pmix *pmix, struct sy_error *err)
 {
     char text[TREE_CONTACT_TEXT];
     struct pmix_item item = {.type = PMIX_TYPE_STRING, .data.string = text};
-    int rc = sy_tree_listen(&pmix->user, pmix->user.rank.one_host, NULL, 0, &pmix->contact, err);
+    int rc = sy_tree_listen(&pmix->user, pmix->user.rank.one_host, NULL, 0, err);
 
     if (rc)
         return rc;
-    sy_tree_contact_encode(&pmix->contact, text);
+    sy_tree_contact_encode(&pmix->user.contact, text);
     rc = pmix->library.put(PMIX_SCOPE_GLOBAL, KEY, &item);
     explicit_bzero(text, sizeof text);
     if (rc != PMIX_OK)
@@ -257,19 +256,10 @@ static int pmix_fetch(struct pmix *pmix, double limit, struct sy_error *err)
     }
     if (status != PMIX_OK)
         return pmix_failed(pmix, status, "the address of PE 0", err);
-    status = sy_tree_contact_decode(pmix->question.text, &pmix->contact);
+    status = sy_tree_contact_decode(pmix->question.text, &pmix->user.contact);
     explicit_bzero(pmix->question.text, sizeof pmix->question.text);
     if (status != 0)
         return pmix->user.host->fail(err, EPROTO, "PMIx has damaged the value that PE 0 gave it");
-    return 0;
-}
-
-static int pmix_find_root(struct tree_user *user, struct tree_addresses *root, struct sy_error *err)
-{
-    const struct pmix *pmix = (const struct pmix *)user;
-
-    (void)err;
-    *root = pmix->contact.root;
     return 0;
 }
 
@@ -302,7 +292,6 @@ static int pmix_join(struct pmix *pmix, struct sy_job *job, struct sy_error *err
                                          .npes = (int)size,
                                          .one_host = nodes == 1,
                                          .job = "",
-                                         .find_root = pmix_find_root,
                                          .root_name = "the address that PMIx has brought",
                                          .root_listens = true,
                                          .host_of = pmix_host_of};
@@ -310,10 +299,8 @@ static int pmix_join(struct pmix *pmix, struct sy_job *job, struct sy_error *err
     if (rc)
         return rc;
     rc = pmix->user.rank.pe == 0 ? pmix_publish(pmix, err) : pmix_fetch(pmix, limit, err);
-    memcpy(pmix->user.rank.secret, pmix->contact.secret, TREE_SECRET);
-    explicit_bzero(pmix->contact.secret, TREE_SECRET);
     if (rc == 0)
-        rc = sy_tree_secret_mix(host, pmix->user.rank.secret, err);
+        rc = sy_tree_secret_mix(&pmix->user, err);
     return rc ? rc : sy_tree_join(&pmix->user, job, err);
 }
 

@@ -20,7 +20,6 @@ enum { FIRST_PORT = 17408, PORTS = 8192 };
 
 struct slurm {
     struct tree_user user;
-    struct tree_contact contact;
     char place[400], root[256], step[64], missing[64];
     uint16_t port;
 };
@@ -100,10 +99,7 @@ static int slurm_resolve(struct tree_user *user, struct tree_addresses *root, st
 
 static int slurm_meet_by_file(struct slurm *slurm, struct sy_error *err)
 {
-    const char *file = slurm->user.host->start->secret_file;
-    struct tree_contact contact;
-
-    if (!*file)
+    if (!*slurm->user.host->start->secret_file)
         return slurm->user.host->fail(
             err, EINVAL,
             "srun has started %d tasks on %ld nodes without PMI%s, so they have no secret in "
@@ -116,10 +112,10 @@ static int slurm_meet_by_file(struct slurm *slurm, struct sy_error *err)
                 : " (--mpi=none)",
             slurm->user.rank.npes);
     int rc = slurm_find_place(slurm, err);
-    if (rc == 0)
-        rc = sy_tree_secret_read(slurm->user.host, file, slurm->user.rank.secret, err);
     if (rc == 0 && slurm->user.rank.pe == 0)
-        rc = sy_tree_listen(&slurm->user, false, slurm->root, slurm->port, &contact, err);
+        rc = sy_tree_listen(&slurm->user, false, slurm->root, slurm->port, err);
+    if (rc == 0)
+        rc = sy_tree_secret_read(&slurm->user, err);
     slurm->user.rank.job = slurm->step;
     slurm->user.rank.find_root = slurm_resolve;
     slurm->user.rank.root_name = slurm->place;
@@ -128,38 +124,21 @@ static int slurm_meet_by_file(struct slurm *slurm, struct sy_error *err)
 
 /* ---- on one node ---- */
 
-static int slurm_known_root(struct tree_user *user, struct tree_addresses *root,
-                            struct sy_error *err)
-{
-    const struct slurm *slurm = (const struct slurm *)user;
-
-    (void)err;
-    *root = slurm->contact.root;
-    return 0;
-}
-
 static int slurm_meet_on_node(struct slurm *slurm, struct sy_error *err)
 {
-    const struct sy_host *host = slurm->user.host;
-    double limit = host->start->init_timeout;
-    int rc;
+    struct tree_user *user = &slurm->user;
+    double limit = user->host->start->init_timeout;
 
-    slurm->user.rank.one_host = true;
-    slurm->user.rank.job = "";
-    slurm->user.rank.find_root = slurm_known_root;
-    slurm->user.rank.root_name = "this host";
-    slurm->user.rank.root_listens = true;
-    if (slurm->user.rank.pe == 0) {
-        rc = sy_tree_listen(&slurm->user, true, NULL, 0, &slurm->contact, err);
-        if (rc == 0)
-            rc = sy_slurm_hand_out(host, slurm->step, &slurm->contact, slurm->user.rank.npes, limit,
-                                   err);
-    } else {
-        rc = sy_slurm_fetch(host, slurm->step, &slurm->contact, slurm->user.rank.pe, limit, err);
-    }
-    memcpy(slurm->user.rank.secret, slurm->contact.secret, TREE_SECRET);
-    explicit_bzero(slurm->contact.secret, TREE_SECRET);
-    return rc;
+    user->rank.one_host = true;
+    user->rank.job = "";
+    user->rank.root_name = "this host";
+    user->rank.root_listens = true;
+    if (user->rank.pe)
+        return sy_slurm_fetch(user->host, slurm->step, &user->contact, user->rank.pe, limit, err);
+    int rc = sy_tree_listen(user, true, NULL, 0, err);
+    return rc ? rc
+              : sy_slurm_hand_out(user->host, slurm->step, &user->contact, user->rank.npes, limit,
+                                  err);
 }
 
 static int slurm_join(struct slurm *slurm, struct sy_job *job, struct sy_error *err)

@@ -295,11 +295,12 @@ struct search {
 static int join_attempt(struct tree *tree, struct search *search, struct parent *parent,
                         struct sy_error *err)
 {
-    struct tree_addresses root, other;
+    struct tree_user *user = tree->user;
+    struct tree_addresses root = user->contact.root, other;
     struct sy_error why = {""};
     /* The last attempt may run a little longer than the limit, so that it ends with a cause. */
     double deadline = search->begin + search->limit + 1;
-    int rc = tree->user->rank.find_root(tree->user, &root, err);
+    int rc = user->rank.find_root ? user->rank.find_root(user, &root, err) : 0;
 
     if (rc == 0)
         rc = join_call_on(tree, &root, SY_CONTROL_JOIN, &search->again, search->patience, deadline,
@@ -416,7 +417,8 @@ static int join_start(struct tree *tree, const struct tree_rank *rank, struct sy
 {
     tree->pe = rank->pe;
     tree->npes = rank->npes;
-    sy_tree_derive(rank->secret, "control tree", rank->job, strlen(rank->job), tree->key);
+    sy_tree_derive(tree->user->contact.secret, "control tree", rank->job, strlen(rank->job),
+                   tree->key);
     if (rank->pe == 0) {
         tree->member = calloc((size_t)rank->npes, sizeof *tree->member);
         tree->joined = calloc((size_t)rank->npes, sizeof *tree->joined);
@@ -438,10 +440,11 @@ static int join_start(struct tree *tree, const struct tree_rank *rank, struct sy
 
 static void join_make_job(struct tree *tree, struct sy_job *job)
 {
-    struct tree_rank *rank = &tree->user->rank;
+    const struct tree_rank *rank = &tree->user->rank;
+    unsigned char *secret = tree->user->contact.secret;
 
-    sy_tree_derive(rank->secret, "job key", tree->seed, sizeof tree->seed, job->key);
-    explicit_bzero(rank->secret, sizeof rank->secret);
+    sy_tree_derive(secret, "job key", tree->seed, sizeof tree->seed, job->key);
+    explicit_bzero(secret, TREE_SECRET);
     job->pe = rank->pe;
     job->npes = rank->npes;
     for (size_t i = 0; i < 6; i++)

@@ -167,6 +167,6 @@ void sy_tree_close(void *self)
 
     sy_tree_leave(self);
     sy_tree_free(user->tree);
-    explicit_bzero(&user->rank, sizeof user->rank);
+    explicit_bzero(&user->contact, sizeof user->contact);
     free(user);
 }

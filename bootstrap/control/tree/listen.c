@@ -218,13 +218,13 @@ bool sy_tree_accept(struct tree *tree, const void *listener)
 /* ---- opening ---- */
 
 int sy_tree_listen(struct tree_user *user, bool one_host, const char *name, uint16_t port,
-                   struct tree_contact *contact, struct sy_error *err)
+                   struct sy_error *err)
 {
-    int rc = sy_auth_random(contact->secret, TREE_SECRET);
+    int rc = sy_auth_random(user->contact.secret, TREE_SECRET);
 
     if (rc)
         return user->host->fail(err, -rc, "no random numbers: %s", strerror(-rc));
     rc = sy_tree_listen_open(user->tree, one_host, name, port, err);
-    contact->root = user->tree->listens;
+    user->contact.root = user->tree->listens;
     return rc;
 }

@@ -29,9 +29,10 @@ static int secret_check(const struct sy_host *host, const char *path, const stru
     return 0;
 }
 
-int sy_tree_secret_read(const struct sy_host *host, const char *path,
-                        unsigned char secret[TREE_SECRET], struct sy_error *err)
+static int secret_read(const struct sy_host *host, unsigned char secret[TREE_SECRET],
+                       struct sy_error *err)
 {
+    const char *path = host->start->secret_file;
     static const unsigned char none[SY_AUTH_KEY];
     unsigned char text[MOST];
     struct stat st;
@@ -58,19 +59,23 @@ int sy_tree_secret_read(const struct sy_host *host, const char *path,
     return rc;
 }
 
-int sy_tree_secret_mix(const struct sy_host *host, unsigned char secret[TREE_SECRET],
-                       struct sy_error *err)
+int sy_tree_secret_read(struct tree_user *user, struct sy_error *err)
+{
+    return secret_read(user->host, user->contact.secret, err);
+}
+
+int sy_tree_secret_mix(struct tree_user *user, struct sy_error *err)
 {
     unsigned char file[TREE_SECRET], mixed[TREE_SECRET];
     int rc;
 
-    if (!host->start || !*host->start->secret_file)
+    if (!user->host->start || !*user->host->start->secret_file)
         return 0;
-    rc = sy_tree_secret_read(host, host->start->secret_file, file, err);
+    rc = secret_read(user->host, file, err);
     if (rc)
         return rc;
-    sy_tree_derive(secret, "and a file", file, sizeof file, mixed);
-    memcpy(secret, mixed, TREE_SECRET);
+    sy_tree_derive(user->contact.secret, "and a file", file, sizeof file, mixed);
+    memcpy(user->contact.secret, mixed, TREE_SECRET);
     explicit_bzero(file, sizeof file);
     explicit_bzero(mixed, sizeof mixed);
     return rc;

@@ -32,7 +32,7 @@ struct tree_addresses {
     struct sy_ip entry[TREE_ADDRESSES];
 };
 
-/* The one value that a bootstrap carries from PE 0 to all. */
+/* The one value that a bootstrap carries from PE 0 to all. The secret is the job's. */
 struct tree_contact {
     unsigned char secret[TREE_SECRET];
     struct tree_addresses root;
@@ -47,12 +47,11 @@ struct tree_user;
 /* Which PE this is, and how it finds PE 0. */
 struct tree_rank {
     int pe, npes;
-    bool one_host; /* all PEs are known to be on this host */
-    unsigned char secret[TREE_SECRET];
+    bool one_host;   /* all PEs are known to be on this host */
     const char *job; /* mixed into the keys; "" where the secret is this job's only */
 
     /* Where PE 0 is; not used on PE 0. Called before each attempt, since names may become known
-     * late. */
+     * late. NULL: the contact has it. */
     int (*find_root)(struct tree_user *user, struct tree_addresses *root, struct sy_error *err);
     const char *root_name; /* what the user calls that place, for messages */
     bool root_listens;     /* PE 0 is known to listen already: a refusal is final */
@@ -65,21 +64,22 @@ struct tree_rank {
 struct tree_user {
     const struct sy_host *host;
     struct tree *tree;
-    struct tree_rank rank; /* filled in before sy_tree_join */
+    struct tree_rank rank;       /* filled in before sy_tree_join, */
+    struct tree_contact contact; /* and its secret */
 };
 
 /* Makes an instance of `size` bytes, all zero but for its struct tree_user. 0 or -errno. */
 int sy_tree_open(const struct sy_host *host, size_t size, void **self, struct sy_error *err);
 
-/* On PE 0, before sy_tree_join: listens, and fills the contact with a new secret and the addresses.
+/* On PE 0, before sy_tree_join: listens, and fills user->contact, with a new secret.
  * one_host: all PEs are known to be on this host, so nobody else needs to reach the sockets.
  * name, port: where the others know already, the name by which they look for this host, and a port;
  * else NULL, and 0 for any in the user's range. */
 int sy_tree_listen(struct tree_user *user, bool one_host, const char *name, uint16_t port,
-                   struct tree_contact *contact, struct sy_error *err);
+                   struct sy_error *err);
 
 /* Joins: returns when all PEs have come, within the time limit of start-up. Fills *job, and wipes
- * the rank's secret, which is of no use any more. -ECANCELED: another PE ends the job, and has said
+ * the secret, which is of no use any more. -ECANCELED: another PE ends the job, and has said
  * why. */
 int sy_tree_join(struct tree_user *user, struct sy_job *job, struct sy_error *err);
 
@@ -104,15 +104,13 @@ void sy_tree_failing(void *self, int status);
     .event = sy_tree_event, .note = sy_tree_note, .blocked = sy_tree_blocked,                      \
     .failing = sy_tree_failing
 
-/* The secret in a file: its path and what is wrong with it are in err. */
-int sy_tree_secret_read(const struct sy_host *host, const char *path,
-                        unsigned char secret[TREE_SECRET], struct sy_error *err);
-
-/* Where the user has put a secret into a file (SHMEM_SECRET_FILE) as well, `secret`, which a
- * launcher has brought, is mixed with it: who listens in on the launcher knows only one of the two.
+/* The secret is that of a file, SHMEM_SECRET_FILE: its path and what is wrong with it are in err.
  */
-int sy_tree_secret_mix(const struct sy_host *host, unsigned char secret[TREE_SECRET],
-                       struct sy_error *err);
+int sy_tree_secret_read(struct tree_user *user, struct sy_error *err);
+
+/* Where the user has such a file, the secret that a launcher has brought is mixed with it: who
+ * listens in on the launcher knows only one of the two. */
+int sy_tree_secret_mix(struct tree_user *user, struct sy_error *err);
 
 /* "HOST:PORT", "[ADDRESS]:PORT" or, with a default port above 0, "HOST". room: of host. -EINVAL. */
 int sy_tree_place_split(const char *text, char *host, size_t room, uint16_t *port);
