@@ -72,7 +72,7 @@ static void setup_close_world(void)
     sy_spaces_close();
     sy_world_close();
     sy_world.finalizing = false;
-    if (sy_says("MPI_Initialized") > 0 && !sy_says("MPI_Finalized"))
+    if (sy_says_initialized())
         on_exit(setup_finalize_other, NULL);
 }
 

@@ -6,6 +6,7 @@
 
 #include "transports/mpi/state.h"
 #include "util/clock.h"
+#include "util/count.h"
 
 /* Far more than a piece takes; if it takes longer, the other side is busy with other things. */
 #define MOVES_NS UINT64_C(2000000)
@@ -58,7 +59,7 @@ static int large_begin(struct mpi_state *state, int pe, uint64_t number, const v
     }
     pthread_mutex_unlock(&large->lock);
     if (!rc)
-        mpi_count(&state->counters.larges, 1);
+        sy_count_shared(&state->counters.larges, 1);
     else if (rc == -EIO)
         state->host->log(SY_LOG_ERROR, state->instance.name, "large data, PE %d: MPI says: %s", pe,
                          state->calls->text());

@@ -7,6 +7,7 @@
 
 #include "transports/mpi/state.h"
 #include "util/clock.h"
+#include "util/count.h"
 
 #define TAG           1
 #define LEAVE_NS      UINT64_C(5000000000)
@@ -67,10 +68,10 @@ int mpi_message_send(void *self, int pe, const void *bytes, size_t length)
     pthread_mutex_unlock(&sends->lock);
     if (!rc) {
         mpi_wakeup_sent(state, state->rank_of[pe]);
-        mpi_count(&state->counters.sent, 1);
-        mpi_count(&state->counters.sent_bytes, length);
+        sy_count_shared(&state->counters.sent, 1);
+        sy_count_shared(&state->counters.sent_bytes, length);
     } else if (rc == -EAGAIN) {
-        mpi_count(&state->counters.refused, 1);
+        sy_count_shared(&state->counters.refused, 1);
     } else if (rc != -ESHUTDOWN) {
         state->host->log(SY_LOG_ERROR, state->instance.name, "a message to PE %d: MPI says: %s", pe,
                          state->calls->text());
@@ -92,8 +93,8 @@ static void message_hand_up(struct mpi_state *state, int from, size_t length)
 {
     struct mpi_receives *receives = &state->receives;
 
-    mpi_count(&state->counters.received, 1);
-    mpi_count(&state->counters.received_bytes, length);
+    sy_count_shared(&state->counters.received, 1);
+    sy_count_shared(&state->counters.received_bytes, length);
     receives->heard[from] = true;
     mpi_wakeup_heard(state, from);
     if (!receives->closing && length)
@@ -141,7 +142,7 @@ static int message_look(struct mpi_state *state, bool all)
 {
     bool larges = atomic_load_explicit(&state->large.count, memory_order_relaxed);
 
-    mpi_count(&state->counters.looks, 1);
+    sy_count_shared(&state->counters.looks, 1);
     state->large.turn = larges && !state->large.turn;
     if (state->large.turn)
         return mpi_large_progress(state);

@@ -132,11 +132,6 @@ struct mpi_state {
     } counters;
 };
 
-static inline void mpi_count(_Atomic uint64_t *counter, uint64_t more)
-{
-    atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
-}
-
 /* ---- contact.c ---- */
 
 size_t mpi_contact_address(void *self, void *buffer, size_t room);

@@ -15,6 +15,7 @@
 
 #include "transports/mpi/state.h"
 #include "util/clock.h"
+#include "util/count.h"
 #include "util/net/machine.h"
 
 enum {
@@ -96,7 +97,7 @@ static void mpi_wakeup_send(struct mpi_state *state, int rank)
     socklen_t length = sy_unix_address(&state->wakeup.of[rank].name, &address);
 
     if (!sendto(state->wakeup.fd, "", 0, 0, (struct sockaddr *)&address, length))
-        mpi_count(&state->counters.wakeups_sent, 1);
+        sy_count_shared(&state->counters.wakeups_sent, 1);
 }
 
 /* Wakes those that have been sent something, and that have not been heard since nor in this age.
@@ -147,7 +148,7 @@ static void mpi_wakeup_read(struct mpi_state *state)
     for (int i = 0; i < EVERY && recv(state->wakeup.fd, &none, sizeof none, 0) >= 0; i++)
         any = true;
     if (any) {
-        mpi_count(&state->counters.wakeups_heard, 1);
+        sy_count_shared(&state->counters.wakeups_heard, 1);
         mpi_tick_hurry(&state->tick);
     }
 }

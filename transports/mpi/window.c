@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "transports/mpi/state.h"
+#include "util/count.h"
 
 #define MOST ((size_t)1 << 30) /* bytes of a transfer: MPI counts in int */
 
@@ -210,7 +211,7 @@ int mpi_window_put(void *self, struct sy_transport_ctx *ctx, const struct sy_tra
 
     if (rc)
         return rc;
-    mpi_count(&state->counters.puts, 1);
+    sy_count_shared(&state->counters.puts, 1);
     rc = state->calls->put(state->window, to, t->local, t->length, target, wanted);
     pthread_mutex_lock(&own->lock);
     own->dirty[t->pe] = 1;
@@ -281,7 +282,7 @@ int mpi_window_get(void *self, struct sy_transport_ctx *ctx, const struct sy_tra
 
     if (rc)
         return rc;
-    mpi_count(&state->counters.gets, 1);
+    sy_count_shared(&state->counters.gets, 1);
     return flags & SY_BLOCKING ? window_get_and_wait(state, t, from)
                                : window_get_nbi(state, (struct window_ctx *)ctx, t, from);
 }

@@ -3,7 +3,6 @@
  * (stall.h), none does anything else. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -26,6 +25,7 @@
 #include "core/start/world.h"
 #include "util/clock.h"
 #include "util/own_memory.h"
+#include "util/says.h"
 #include "util/symbol.h"
 
 /* Multiple of the time limit where no PE is in shmem_finalize: the program may be waiting for
@@ -105,20 +105,6 @@ void sy_blocked_threads_issue(void)
     atomic_store(&issues, true);
 }
 
-/* Reads a file of a thread; false: it is not there. */
-static bool wait_blocked_read_task(pid_t task, const char *name, char *text, size_t room)
-{
-    char path[64];
-
-    snprintf(path, sizeof path, "/proc/self/task/%d/%s", (int)task, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, text, room - 1);
-    if (fd >= 0)
-        close(fd);
-    text[length > 0 ? length : 0] = '\0';
-    return length > 0;
-}
-
 /* Whether a thread is in a futex without a limit that is private to the process, as in
  * pthread_cond_wait or between two parallel regions of OpenMP; or waits in pthread_join for one of
  * `tasks`, whose number is the word that is waited for. */
@@ -128,7 +114,7 @@ static bool wait_blocked_is_parked(pid_t task, const struct tasks *tasks)
     char text[256];
     long call;
 
-    if (!wait_blocked_read_task(task, "syscall", text, sizeof text) ||
+    if (!sy_own_thread_read(task, "syscall", text, sizeof text) ||
         sscanf(text, "%ld %lx %lx %lx %lx", &call, &word, &operation, &value, &limit) != 5 ||
         call != SYS_futex || limit)
         return false;
@@ -146,7 +132,7 @@ static size_t wait_blocked_read_stack(pid_t task, uintptr_t *words, size_t most)
     unsigned long pointer;
     char text[256];
 
-    if (!wait_blocked_read_task(task, "syscall", text, sizeof text) ||
+    if (!sy_own_thread_read(task, "syscall", text, sizeof text) ||
         sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %lx", &pointer) != 1)
         return 0;
     return sy_own_memory_read(pointer, words, most);
@@ -283,7 +269,7 @@ uint64_t sy_blocked_look(double limit, unsigned *flags, double *seconds)
         return 0;
     if (ending)
         *flags |= SY_BLOCKED_ENDING;
-    else if (sy_ending_is_awaited())
+    else if (sy_says_initialized()) /* an MPI_Finalize of others may wait for this process */
         *flags |= SY_BLOCKED_MPI;
     if (sy_world.finalizing)
         *flags |= SY_BLOCKED_FINALIZING;

@@ -103,8 +103,3 @@ uint64_t sy_ending_since(void)
         since = sy_clock_ns();
     return since;
 }
-
-bool sy_ending_is_awaited(void)
-{
-    return sy_says("MPI_Initialized") > 0 && !sy_says("MPI_Finalized");
-}

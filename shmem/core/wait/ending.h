@@ -3,14 +3,10 @@
 #ifndef SY_CORE_ENDING_H
 #define SY_CORE_ENDING_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Since when the main thread has been in MPI_Finalize, as far as has been seen (sy_clock_ns); 0: it
  * is not. By the progress thread. */
 uint64_t sy_ending_since(void);
-
-/* Whether MPI is initialised, so that an MPI_Finalize of others may wait for this process. */
-bool sy_ending_is_awaited(void);
 
 #endif

@@ -1,12 +1,10 @@
 /* See stall.h. */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/callsite.h"
 #include "core/route/route.h"
@@ -16,6 +14,7 @@
 #include "util/bits.h"
 #include "util/clock.h"
 #include "util/log.h"
+#include "util/own_memory.h"
 #include "util/says.h"
 
 enum {
@@ -118,14 +117,9 @@ static double wait_stall_waited(struct note *note, uint64_t now)
 
 static bool wait_stall_is_runnable(pid_t task)
 {
-    char path[64], text[200] = "";
-
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)task);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    const char *name_end = length > 0 ? strrchr(text, ')') : NULL;
+    char text[200];
+    const char *name_end = sy_own_thread_read(task, "stat", text, sizeof text) ? strrchr(text, ')')
+                                                                               : NULL;
     return name_end && !strncmp(name_end, ") R", 3);
 }
 
@@ -248,7 +242,7 @@ double sy_stall_text(char *text, size_t room)
     }
     if (!length)
         snprintf(text, room, "computing,%s or in a call of the system",
-                 sy_says("MPI_Initialized") > 0 && !sy_says("MPI_Finalized") ? " in MPI," : "");
+                 sy_says_initialized() ? " in MPI," : "");
     return wait_stall_longest();
 }
 
