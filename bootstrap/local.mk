@@ -34,7 +34,6 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/stdio/lines.c bootstrap/launcher/stdio/lines.h \
 	bootstrap/launcher/link.c bootstrap/launcher/link.h \
 	bootstrap/launcher/memory.h \
-	bootstrap/launcher/proc.h \
 	bootstrap/launcher/head/node.c bootstrap/launcher/head/node.h \
 	bootstrap/launcher/oshrun.c \
 	bootstrap/launcher/stdio/pe_output.c bootstrap/launcher/stdio/pe_output.h \

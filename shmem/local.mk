@@ -21,6 +21,7 @@ util_sources = \
 	shmem/util/own_memory.h \
 	shmem/util/pages.c shmem/util/pages.h \
 	shmem/util/parse.c shmem/util/parse.h \
+	shmem/util/proc.h \
 	shmem/util/plugin.c shmem/util/plugin.h \
 	shmem/util/opencl_object.h shmem/util/says.h \
 	shmem/util/secure.h shmem/util/stays.h \

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "bootstrap/launcher/proc.h"
+#include "util/proc.h"
 
 enum { CARRIERS = 8 /* processes that are looked at: ssh, and the scripts around it */ };
 
@@ -47,10 +47,10 @@ double sy_silence_look(struct sy_silence *silence, double now, bool heard,
 /* How long the process was ready and not running, in seconds. */
 static double silence_delay(pid_t pid)
 {
-    char line[SY_PROC_LINE];
+    char text[SY_PROC_TEXT];
     unsigned long long ran, waited = 0;
 
-    return sscanf(sy_proc_line(pid, "schedstat", line), "%llu %llu", &ran, &waited) == 2
+    return sscanf(sy_proc_of(pid, "schedstat", text), "%llu %llu", &ran, &waited) == 2
                ? (double)waited / 1e9
                : 0;
 }
@@ -62,12 +62,13 @@ struct sy_carriers sy_silence_carriers(pid_t pid, bool children)
     struct sy_carriers carriers = {0};
 
     for (int i = 0; i < count; i++) {
-        char path[64];
+        char path[64], text[SY_PROC_TEXT];
         int child;
         FILE *in;
 
         carriers.delay += silence_delay(carrier[i]);
-        carriers.ready = carriers.ready || sy_proc_state(carrier[i]) == 'R';
+        carriers.ready = carriers.ready ||
+                         sy_proc_state(sy_proc_of(carrier[i], "stat", text)) == 'R';
         snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)carrier[i], (int)carrier[i]);
         in = children ? fopen(path, "re") : NULL;
         while (in && count < CARRIERS && fscanf(in, "%d", &child) == 1) {

@@ -1,5 +1,5 @@
-/* What the kernel tells a process of its own memory and threads. Memory is read so where an address
- * may cease to be mapped meanwhile. */
+/* What the kernel tells a process of its own memory. Reading it so is safe where an address may
+ * cease to be mapped meanwhile. */
 #ifndef SY_UTIL_OWN_MEMORY_H
 #define SY_UTIL_OWN_MEMORY_H
 
@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #define SY_OWN_MAPPINGS "/proc/self/maps"
@@ -48,20 +47,6 @@ static inline size_t sy_own_memory_read(uintptr_t at, uintptr_t *words, size_t m
     if (fd >= 0)
         close(fd);
     return length > 0 ? (size_t)length / sizeof *words : 0;
-}
-
-/* Reads the beginning of a file of a thread, as "stat"; false: it is not there. */
-static inline bool sy_own_thread_read(pid_t task, const char *name, char *text, size_t room)
-{
-    char path[64];
-
-    snprintf(path, sizeof path, "/proc/self/task/%d/%s", (int)task, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, text, room - 1);
-    if (fd >= 0)
-        close(fd);
-    text[length > 0 ? length : 0] = '\0';
-    return length > 0;
 }
 
 #endif

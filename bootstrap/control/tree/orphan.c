@@ -7,7 +7,7 @@
 
 #include "bootstrap/control/tree/state.h"
 #include "util/bits.h"
-#include "util/file.h"
+#include "util/proc.h"
 
 /* What such processes are called, or how their names begin: of Hydra, Open MPI, PRRTE and Slurm. */
 static const char *const launchers[] = {
@@ -25,10 +25,10 @@ static bool orphan_is_launcher(const char *name)
  * -1: there is none, or Linux is older than 5.3. */
 static int orphan_open_launcher(void)
 {
-    char name[SY_PROCESS_NAME];
+    char name[SY_PROC_NAME];
 
     for (pid_t pid = getppid(), parent; pid > 1; pid = parent) {
-        parent = sy_file_parent(pid, name);
+        parent = sy_proc_parent(pid, name);
         if (orphan_is_launcher(name))
             return (int)syscall(SYS_pidfd_open, pid, 0);
     }

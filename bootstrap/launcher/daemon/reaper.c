@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "util/file.h"
+#include "util/proc.h"
 
 enum {
     MOST_FILES = 65536, /* of oshrun's, while it starts */
@@ -43,9 +43,7 @@ static void daemon_reaper_detach(int pipe_end)
         close(fd);
 }
 
-static void daemon_reaper_keep_watch(const struct sy_reaper *reaper, int pipe_end)
-    __attribute__((noreturn));
-static void daemon_reaper_keep_watch(const struct sy_reaper *reaper, int pipe_end)
+static _Noreturn void daemon_reaper_keep_watch(const struct sy_reaper *reaper, int pipe_end)
 {
     char byte;
 
@@ -123,7 +121,7 @@ void sy_reaper_review(struct sy_reaper *reaper, int pe)
 static bool daemon_reaper_kill_children(pid_t spared)
 {
     DIR *proc = opendir("/proc");
-    char name[SY_PROCESS_NAME];
+    char name[SY_PROC_NAME];
     struct dirent *entry;
     bool any = false;
 
@@ -132,7 +130,7 @@ static bool daemon_reaper_kill_children(pid_t spared)
     while ((entry = readdir(proc)) != NULL) {
         pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
 
-        if (pid > 0 && pid != spared && sy_file_parent(pid, name) == getpid())
+        if (pid > 0 && pid != spared && sy_proc_parent(pid, name) == getpid())
             any = !kill(pid, SIGKILL) || any;
     }
     closedir(proc);

@@ -12,7 +12,7 @@
 #include "bootstrap/launcher/daemon/daemon.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/options/program.h"
-#include "bootstrap/launcher/proc.h"
+#include "util/proc.h"
 
 enum {
     AT_ONCE = 4,
@@ -43,21 +43,22 @@ static void trace_look_at_next(struct sy_daemon *daemon);
 
 static void trace_add_line(FILE *out, const char *label, pid_t pid, const char *file)
 {
-    char line[SY_PROC_LINE];
+    char text[SY_PROC_TEXT];
 
-    if (*sy_proc_line(pid, file, line) && *line != '0')
-        fprintf(out, "%s %s\n", label, line);
+    if (*sy_proc_of(pid, file, text) && *text != '0')
+        fprintf(out, "%s %.*s\n", label, (int)strcspn(text, "\n"), text);
 }
 
 /* The kernel's view of a process. */
 static void trace_tell_state(struct sy_daemon *daemon, const struct sy_local_pe *local,
                              const char *why)
 {
-    char *text = NULL;
+    char *text = NULL, stat[SY_PROC_TEXT];
     size_t length = 0;
     FILE *out = sy_memory_stream(&text, &length);
 
-    fprintf(out, "no stack: %s; the process is in state %c\n", why, sy_proc_state(local->pid));
+    fprintf(out, "no stack: %s; the process is in state %c\n", why,
+            sy_proc_state(sy_proc_of(local->pid, "stat", stat)));
     trace_add_line(out, "waits in the kernel's", local->pid, "wchan");
     trace_add_line(out, "system call", local->pid, "syscall");
     sy_memory_stream_end(out);

@@ -25,6 +25,7 @@
 #include "core/start/world.h"
 #include "util/clock.h"
 #include "util/own_memory.h"
+#include "util/proc.h"
 #include "util/says.h"
 #include "util/symbol.h"
 
@@ -111,11 +112,11 @@ void sy_blocked_threads_issue(void)
 static bool wait_blocked_is_parked(pid_t task, const struct tasks *tasks)
 {
     unsigned long word, operation, value, limit;
-    char text[256];
+    char text[SY_PROC_TEXT];
     long call;
 
-    if (!sy_own_thread_read(task, "syscall", text, sizeof text) ||
-        sscanf(text, "%ld %lx %lx %lx %lx", &call, &word, &operation, &value, &limit) != 5 ||
+    if (sscanf(sy_proc_of_thread(task, "syscall", text), "%ld %lx %lx %lx %lx", &call, &word,
+               &operation, &value, &limit) != 5 ||
         call != SYS_futex || limit)
         return false;
     operation &= ~(unsigned long)FUTEX_CLOCK_REALTIME;
@@ -130,10 +131,10 @@ static bool wait_blocked_is_parked(pid_t task, const struct tasks *tasks)
 static size_t wait_blocked_read_stack(pid_t task, uintptr_t *words, size_t most)
 {
     unsigned long pointer;
-    char text[256];
+    char text[SY_PROC_TEXT];
 
-    if (!sy_own_thread_read(task, "syscall", text, sizeof text) ||
-        sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %lx", &pointer) != 1)
+    if (sscanf(sy_proc_of_thread(task, "syscall", text), "%*d %*x %*x %*x %*x %*x %*x %lx",
+               &pointer) != 1)
         return 0;
     return sy_own_memory_read(pointer, words, most);
 }

@@ -14,7 +14,7 @@
 #include "util/bits.h"
 #include "util/clock.h"
 #include "util/log.h"
-#include "util/own_memory.h"
+#include "util/proc.h"
 #include "util/says.h"
 
 enum {
@@ -117,10 +117,9 @@ static double wait_stall_waited(struct note *note, uint64_t now)
 
 static bool wait_stall_is_runnable(pid_t task)
 {
-    char text[200];
-    const char *name_end = sy_own_thread_read(task, "stat", text, sizeof text) ? strrchr(text, ')')
-                                                                               : NULL;
-    return name_end && !strncmp(name_end, ") R", 3);
+    char text[SY_PROC_TEXT];
+
+    return sy_proc_state(sy_proc_of_thread(task, "stat", text)) == 'R';
 }
 
 /* The same for reports: where processors are few, a thread that waits may write no note for long.

@@ -1,20 +1,17 @@
 /* See machine.h. */
-#include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "util/bits.h"
 #include "util/net/machine.h"
+#include "util/proc.h"
 
 uint64_t sy_machine_boot(void)
 {
-    char boot[64];
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, boot, sizeof boot);
+    char text[SY_PROC_TEXT];
+    const char *boot = sy_proc_read("/proc/sys/kernel/random/boot_id", text);
 
-    if (fd >= 0)
-        close(fd);
-    return got > 0 ? sy_hash(boot, (uint64_t)got, 0) | 1 : 0;
+    return *boot ? sy_hash(boot, strlen(boot), 0) | 1 : 0;
 }
 
 uint64_t sy_machine_network_of(uint64_t machine)
