@@ -13,6 +13,7 @@
 #include "util/parse.h"
 #include "util/standard.h"
 #include "util/text_file.h"
+#include "util/words.h"
 
 enum { DEEPEST = 8 /* files of --app within each other */ };
 
@@ -73,22 +74,10 @@ int sy_flags_print_help(struct sy_parser *parser)
     return sy_standard_end("oshrun", SY_FLAGS_UNWRITTEN);
 }
 
-bool sy_flags_has_name(const char *names, const char *name, size_t length)
-{
-    while (*names) {
-        size_t n = strcspn(names, " ");
-
-        if (n == length && strncmp(names, name, n) == 0)
-            return true;
-        names += n + (names[n] == ' ');
-    }
-    return false;
-}
-
 static const struct sy_flag *flags_find_flag(const char *name, size_t length)
 {
     for (int i = 0; i < sy_flag_count; i++) {
-        if (sy_flag_rows[i].names && sy_flags_has_name(sy_flag_rows[i].names, name, length))
+        if (sy_words_have(sy_flag_rows[i].names, ' ', name, length))
             return &sy_flag_rows[i];
     }
     return NULL;

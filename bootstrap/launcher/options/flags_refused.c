@@ -3,8 +3,7 @@
  * dashes, divided by blanks. */
 #include "bootstrap/launcher/options/flags_table.h"
 
-#include <stdbool.h>
-#include <string.h>
+#include "util/words.h"
 
 static const struct {
     const char *names, *advice;
@@ -51,7 +50,7 @@ static const struct {
 const char *sy_flags_refused(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++)
-        if (sy_flags_has_name(REFUSED[i].names, name, length))
+        if (sy_words_have(REFUSED[i].names, ' ', name, length))
             return REFUSED[i].advice;
     return NULL;
 }

@@ -45,9 +45,6 @@ struct sy_flag {
 extern const struct sy_flag sy_flag_rows[];
 extern const int sy_flag_count;
 
-/* Whether `names`, divided by blanks, has this one among them. */
-bool sy_flags_has_name(const char *names, const char *name, size_t length);
-
 /* What to do instead of an option that only other launchers have; NULL: not known. */
 const char *sy_flags_refused(const char *name, size_t length);
 
