@@ -52,13 +52,11 @@ struct search {
     bool found;
 };
 
-static void info_gather_find_option(const char *owner, const struct sy_option *row, const char *env,
-                                    const char *value, const char *origin, void *arg)
+static void info_gather_find_option(const struct sy_option_shown *option, void *arg)
 {
     struct search *search = arg;
 
-    (void)owner, (void)env, (void)value, (void)origin;
-    search->found |= !strcmp(row->name, search->name);
+    search->found |= !strcmp(option->row->name, search->name);
 }
 
 /* The rows that no table has yet, or NULL without memory. */

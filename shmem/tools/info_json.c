@@ -54,13 +54,13 @@ static json_t *info_json_plugins(const struct info *info)
     return array;
 }
 
-static void info_json_add_option(const char *owner, const struct sy_option *row, const char *env,
-                                 const char *value, const char *origin, void *arg)
+static void info_json_add_option(const struct sy_option_shown *option, void *arg)
 {
-    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "owner", owner, "name",
-                               row->name, "variable", env, "type", info_type_name(row->type),
-                               "default", row->def, "value", value, "origin", origin, "help",
-                               row->help);
+    const struct sy_option *row = option->row;
+    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "owner", option->owner,
+                               "name", row->name, "variable", option->env, "type",
+                               info_type_name(row->type), "default", row->def, "value",
+                               option->value, "origin", option->origin, "help", row->help);
 
     if (row->type == SY_OPTION_CHOICE)
         json_object_set_new(object, "choices", info_json_words(row->choices, "|"));

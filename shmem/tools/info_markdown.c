@@ -77,22 +77,20 @@ static void info_markdown_print_words(const char *words, char divider)
     }
 }
 
-static void info_markdown_print_option(const char *owner, const struct sy_option *row,
-                                       const char *env, const char *value, const char *origin,
-                                       void *arg)
+static void info_markdown_print_option(const struct sy_option_shown *option, void *arg)
 {
+    const struct sy_option *row = option->row;
     const char **last = arg;
     char type[160];
 
-    (void)value, (void)origin;
     if (row->flags & SY_OPTION_INERT)
         return;
-    if (!*last || strcmp(*last, owner) != 0)
+    if (!*last || strcmp(*last, option->owner) != 0)
         printf("\n## Options of %s\n\n| Variable | Key in files | Type | Default | Meaning |\n"
                "|---|---|---|---|---|\n",
-               !strcmp(owner, "core") ? "the library" : owner);
-    *last = owner;
-    printf("| `%s` | ", env);
+               !strcmp(option->owner, "core") ? "the library" : option->owner);
+    *last = option->owner;
+    printf("| `%s` | ", option->env);
     if (row->flags & SY_OPTION_EARLY)
         printf("environment only");
     else
@@ -111,15 +109,13 @@ static void info_markdown_print_option(const char *owner, const struct sy_option
     puts(" |");
 }
 
-static void info_markdown_print_inert(const char *owner, const struct sy_option *row,
-                                      const char *env, const char *value, const char *origin,
-                                      void *arg)
+static void info_markdown_print_inert(const struct sy_option_shown *option, void *arg)
 {
-    (void)owner, (void)value, (void)origin, (void)arg;
-    if (!(row->flags & SY_OPTION_INERT))
+    (void)arg;
+    if (!(option->row->flags & SY_OPTION_INERT))
         return;
-    printf("| `%s` | ", env);
-    info_markdown_print_cell(row->help);
+    printf("| `%s` | ", option->env);
+    info_markdown_print_cell(option->row->help);
     puts(" |");
 }
 

@@ -98,13 +98,12 @@ static json_t *info_schema_inner(json_t *properties, const char *name, size_t le
     return json_object_get(object, "properties");
 }
 
-static void info_schema_add_option(const char *owner, const struct sy_option *row, const char *env,
-                                   const char *text, const char *origin, void *arg)
+static void info_schema_add_option(const struct sy_option_shown *option, void *arg)
 {
+    const struct sy_option *row = option->row;
     json_t *properties = arg;
     const char *name = row->name, *point = strchr(name, '.');
 
-    (void)owner, (void)env, (void)text, (void)origin;
     if (row->flags & SY_OPTION_EARLY) /* only in the environment */
         return;
     json_object_set_new(properties, name, info_schema_value(row));

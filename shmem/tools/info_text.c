@@ -76,18 +76,19 @@ static void info_text_print_plugins(const struct info *info)
         puts("  none: programs cannot start; the installation is not complete");
 }
 
-static void info_text_print_option(const char *owner, const struct sy_option *row, const char *env,
-                                   const char *value, const char *origin, void *arg)
+static void info_text_print_option(const struct sy_option_shown *option, void *arg)
 {
+    const struct sy_option *row = option->row;
     const char **last = arg;
     char type[160], facts[640];
 
     if (row->flags & SY_OPTION_INERT)
         return;
-    if (!*last || strcmp(*last, owner) != 0)
-        printf("\nOptions of %s\n", !strcmp(owner, "core") ? "the library" : owner);
-    *last = owner;
-    printf("  %s = %s   (%s)\n", env, *value ? value : "\"\"", origin);
+    if (!*last || strcmp(*last, option->owner) != 0)
+        printf("\nOptions of %s\n", !strcmp(option->owner, "core") ? "the library" : option->owner);
+    *last = option->owner;
+    printf("  %s = %s   (%s)\n", option->env, *option->value ? option->value : "\"\"",
+           option->origin);
     info_text_print_wrapped(row->help, 6);
     int used = snprintf(facts, sizeof facts, "Type: %s. Default: %.200s. ",
                         info_type_text(row, type, sizeof type), *row->def ? row->def : "empty");
@@ -99,12 +100,12 @@ static void info_text_print_option(const char *owner, const struct sy_option *ro
     info_text_print_wrapped(facts, 6);
 }
 
-static void info_text_print_inert(const char *owner, const struct sy_option *row, const char *env,
-                                  const char *value, const char *origin, void *arg)
+static void info_text_print_inert(const struct sy_option_shown *option, void *arg)
 {
-    (void)owner, (void)value, (void)arg;
-    if (row->flags & SY_OPTION_INERT)
-        printf("  %-38s %s%s\n", env, row->help, strcmp(origin, "default") ? " (is set)" : "");
+    (void)arg;
+    if (option->row->flags & SY_OPTION_INERT)
+        printf("  %-38s %s%s\n", option->env, option->row->help,
+               strcmp(option->origin, "default") ? " (is set)" : "");
 }
 
 void info_print_text(const struct info *info)

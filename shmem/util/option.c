@@ -258,7 +258,9 @@ void sy_options_visit(struct sy_options *set, sy_option_visitor *visit, void *ar
     for (size_t t = 0; t < set->tables; t++)
         for (size_t i = 0; i < set->table[t].count; i++) {
             const struct sy_option_entry *entry = &set->table[t].entry[i];
-            visit(set->table[t].owner, &entry->row, entry->env, entry->value, entry->origin, arg);
+            visit(&(struct sy_option_shown){set->table[t].owner, &entry->row, entry->env,
+                                            entry->value, entry->origin},
+                  arg);
         }
 }
 

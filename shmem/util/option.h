@@ -53,10 +53,16 @@ void sy_options_unknown_env(struct sy_options *set, const char *const *others,
  * (secure.h). */
 void sy_options_warn_secure(void);
 
-/* For listings: visits every row in order of the tables. value: as a user would write it; origin:
- * "default", "FILE:LINE", "environment SHMEM_X", "oshrun". */
-typedef void sy_option_visitor(const char *owner, const struct sy_option *row, const char *env,
-                               const char *value, const char *origin, void *arg);
+struct sy_option_shown {
+    const char *owner; /* of the table */
+    const struct sy_option *row;
+    const char *env;
+    const char *value;  /* as a user would write it */
+    const char *origin; /* "default", "FILE:LINE", "environment SHMEM_X", "oshrun" */
+};
+
+/* For listings: visits every row in order of the tables. */
+typedef void sy_option_visitor(const struct sy_option_shown *option, void *arg);
 void sy_options_visit(struct sy_options *set, sy_option_visitor *visit, void *arg);
 
 /* "FILE:LINE" if the value of a row is from a file, else NULL. secret: the user who started this

@@ -95,17 +95,15 @@ struct expectation {
     bool seen;
 };
 
-static void compare(const char *owner, const struct sy_option *row, const char *env,
-                    const char *value, const char *origin, void *arg)
+static void compare(const struct sy_option_shown *option, void *arg)
 {
     struct expectation *e = arg;
 
-    (void)env;
-    ck_assert_str_eq(owner, "core");
-    if (strcmp(row->name, e->name) != 0)
+    ck_assert_str_eq(option->owner, "core");
+    if (strcmp(option->row->name, e->name) != 0)
         return;
-    ck_assert_str_eq(value, e->value);
-    ck_assert_msg(strstr(origin, e->origin), "%s: from %s, not %s", row->name, origin, e->origin);
+    ck_assert_str_eq(option->value, e->value);
+    ck_assert_msg(strstr(option->origin, e->origin), "%s: from %s, not %s", e->name, option->origin, e->origin);
     e->seen = true;
 }
 

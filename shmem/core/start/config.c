@@ -309,13 +309,14 @@ void sy_config_print_version(void)
 }
 
 /* The specification's variables are those that also have a name from the time of SMA. */
-static void config_print_variable(const char *owner, const struct sy_option *row, const char *env,
-                                  const char *value, const char *origin, void *arg)
+static void config_print_variable(const struct sy_option_shown *option, void *arg)
 {
-    (void)owner, (void)arg;
-    if (row->aliases && !strncmp(row->aliases, "SMA_", 4))
-        printf("  %s\n    %s.\n    Now: %s (%s)\n", env, row->help, *value ? value : "not set",
-               origin);
+    const char *aliases = option->row->aliases;
+
+    (void)arg;
+    if (aliases && !strncmp(aliases, "SMA_", 4))
+        printf("  %s\n    %s.\n    Now: %s (%s)\n", option->env, option->row->help,
+               *option->value ? option->value : "not set", option->origin);
 }
 
 void sy_config_print_info(void)
