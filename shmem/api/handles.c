@@ -1,11 +1,11 @@
-/* The handles that are constants (7), as variables of the same names. C has them as macros; Fortran's
- * bind(C), and programs that look names up with dlsym, need an object of each name. Nothing of the
- * library reads them. */
+/* The handles that are constants (7), as variables of the same names. C has them as macros;
+ * Fortran's bind(C), and programs that look names up with dlsym, need an object of each name.
+ * Nothing of the library reads them. */
 #include <shmem.h>
 
 /* The macro has the name in C, so the variable gets it from the assembler. */
-#define HANDLE(TYPE, NAME, VARIABLE) \
-    extern const TYPE VARIABLE __asm__(NAME) __attribute__((visibility("default"))); \
+#define HANDLE(TYPE, NAME, VARIABLE)                                                               \
+    extern const TYPE VARIABLE __asm__(NAME) __attribute__((visibility("default")));               \
     const TYPE VARIABLE
 
 /* clang-format off */

@@ -1,5 +1,5 @@
-/* How the members of a space reach each other's part of it, for the user: rows of the table of routes
- * (core/route/route.h), which PE 0 writes. See space.h. */
+/* How the members of a space reach each other's part of it, for the user: rows of the table of
+ * routes (core/route/route.h), which PE 0 writes. See space.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

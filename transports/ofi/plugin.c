@@ -49,7 +49,8 @@ static const struct sy_option options[] = {
     INERT("stx_allocator", "contexts share an endpoint or have their own, see SHMEM_OFI_CONTEXTS"),
     INERT("stx_disable_private",
           "contexts share an endpoint or have their own, see SHMEM_OFI_CONTEXTS"),
-    INERT("disable_multirail", "an instance has one domain; SHMEM_TRANSPORTS=ofi@a,ofi@b makes two"),
+    INERT("disable_multirail",
+          "an instance has one domain; SHMEM_TRANSPORTS=ofi@a,ofi@b makes two"),
     INERT("disable_single_ep", "messages and transfers of the default context share an endpoint"),
     {.name = NULL},
 };

@@ -83,7 +83,7 @@ void sy_tree_on_late(struct tree *tree)
 /* ---- frames ---- */
 
 int sy_tree_on_blocked(struct tree *tree, struct tree_link *link, const struct sy_frame *header,
-                    const char *body)
+                       const char *body)
 {
     uint64_t wait;
 

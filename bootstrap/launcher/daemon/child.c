@@ -127,11 +127,8 @@ static void child_tie_to_parent(pid_t parent)
 
 /* In the child of a vfork, which shares oshrun's memory: only system calls, and one word written
  * for oshrun to read. */
-static void child_run(const struct sy_child_plan *plan, const cpu_set_t *cpus,
-                      const struct ends *ends, pid_t parent, volatile int *error)
-    __attribute__((noreturn));
-static void child_run(const struct sy_child_plan *plan, const cpu_set_t *cpus,
-                      const struct ends *ends, pid_t parent, volatile int *error)
+static _Noreturn void child_run(const struct sy_child_plan *plan, const cpu_set_t *cpus,
+                                const struct ends *ends, pid_t parent, volatile int *error)
 {
     int out = ends->out[THEIRS];
     int err = ends->err[THEIRS] < 0 ? out : ends->err[THEIRS];

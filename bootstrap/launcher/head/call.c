@@ -12,11 +12,9 @@
 #include "bootstrap/launcher/spawn.h"
 
 /* In the child of a vfork: calls of the kernel only. */
-static void call_run_command(const char *path, char *const *command, const struct rlimit *nofile,
-                             const int theirs[3], pid_t parent, volatile int *error)
-    __attribute__((noreturn));
-static void call_run_command(const char *path, char *const *command, const struct rlimit *nofile,
-                             const int theirs[3], pid_t parent, volatile int *error)
+static _Noreturn void call_run_command(const char *path, char *const *command,
+                                       const struct rlimit *nofile, const int theirs[3],
+                                       pid_t parent, volatile int *error)
 {
     setsid();
     setrlimit(RLIMIT_NOFILE, nofile);

@@ -7,8 +7,8 @@
  * and begins what is left afterwards: that is a stream that the peer does not want by itself, or
  * cannot connect, as where a firewall lets through one direction only. How long to wait for that
  * follows from how long connections have been seen to take: nothing in a job at rest, seconds where
- * hundreds of PEs share a processor. A PE that wants only a few of its peers, as in a barrier, waits
- * for none: that a few pairs make two connections and drop one costs less than the wait.
+ * hundreds of PEs share a processor. A PE that wants only a few of its peers, as in a barrier,
+ * waits for none: that a few pairs make two connections and drop one costs less than the wait.
  *
  * Before any attempt begins, what waits to be accepted is: the peer's may be among it. */
 #include <errno.h>
