@@ -113,6 +113,7 @@ core_sources = \
 	shmem/core/start/transport_stubs.c shmem/core/start/transport_stubs.h \
 	shmem/core/wait/stall.c shmem/core/wait/stall.h \
 	shmem/core/wait/sleep.c shmem/core/wait/sleep.h \
+	shmem/core/wait/tell.c shmem/core/wait/tell.h \
 	shmem/core/wait/wait.c shmem/core/wait/wait.h \
 	shmem/core/memory/staged.c shmem/core/memory/staged.h \
 	shmem/core/memory/windows.c shmem/core/memory/windows.h \

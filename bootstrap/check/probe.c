@@ -128,11 +128,6 @@ static char *probe_clock_text(void)
     return text;
 }
 
-static char *probe_refuse(const char *why)
-{
-    return sy_memory_text("! %s", why);
-}
-
 static char *probe_answer(const char *question)
 {
     char *copy = sy_memory_string(question), *save = NULL, *answer;
@@ -151,7 +146,7 @@ static char *probe_answer(const char *question)
     } else if (word && number && strcmp(word, "measure") == 0) {
         answer = sy_measure_connect(token, number, save ? save : "");
     } else {
-        answer = probe_refuse("the question is not understood");
+        answer = sy_memory_string("! the question is not understood");
     }
     free(copy);
     return answer;

@@ -36,11 +36,6 @@ struct pmi {
     struct pmi_client client;
 };
 
-static int pmi_probe(struct sy_error *err)
-{
-    return sy_pmi_find(err);
-}
-
 /* Waits in PMI's barrier. PMI cannot tell which PEs have come, so each that waits reports when the
  * time is over. The first that then exits may have the launcher end others before they report. */
 static int pmi_barrier(struct pmi *pmi, double limit, struct sy_error *err)
@@ -216,7 +211,7 @@ SY_BOOTSTRAP_PLUGIN(pmi) = {
     .priority = 80,
     .options = options,
     .settings_size = sizeof(struct settings),
-    .probe = pmi_probe,
+    .probe = sy_pmi_find,
     .open = pmi_open,
     SY_TREE_MEMBERS,
     .abort = pmi_end_job,

@@ -9,7 +9,7 @@
 #include "coll/check.h"
 #include "coll/reduce.h"
 #include "core/fatal.h"
-#include "core/wait/progress.h"
+#include "core/wait/tell.h"
 #include "core/start/world.h"
 
 struct ballot {
@@ -120,7 +120,7 @@ static SY_COLD void agree_end_together(const struct sy_group *group, const struc
     const struct sy_call *in[] = {&what.greatest, &what.least};
     int first = pe[0] > pe[1];
     if (sy_world.pe != pe[first])
-        sy_progress_hear_out();
+        sy_tell_hear_out();
     sy_fatal("collective routines do not match: PE %d is in %s, and PE %d is in %s; " RULE,
              pe[first], agree_describe(in[first], text[0], sizeof text[0]), pe[!first],
              agree_describe(in[!first], text[1], sizeof text[1]));

@@ -8,7 +8,7 @@
 #include "core/issue.h"
 #include "core/ctx.h"
 #include "core/fatal.h"
-#include "core/wait/progress.h"
+#include "core/wait/tell.h"
 #include "core/wait/wait.h"
 #include "core/start/world.h"
 
@@ -29,7 +29,7 @@ static bool core_issue_again(int answer, const char *what, int pe, uint64_t *sin
     }
     if (answer != -EAGAIN) {
         sy_issue_refuse_child(what);
-        sy_progress_hear_out();
+        sy_tell_hear_out();
         sy_fatal("%s with PE %d on host %s by transport %s: %s", sy_callsite_routine(what), pe,
                  sy_world_place(pe).host, sy_route_to(pe)->plugin.name, strerror(-answer));
     }
@@ -102,7 +102,7 @@ bool sy_issue_raise(const char *what, shmem_ctx_t ctx, int pe, unsigned window, 
 SY_COLD static void core_issue_failed(const char *what, const struct sy_route_transport *route,
                                       int answer)
 {
-    sy_progress_hear_out();
+    sy_tell_hear_out();
     sy_fatal("%s by transport %s: %s", sy_callsite_routine(what), route->plugin.name,
              strerror(-answer));
 }

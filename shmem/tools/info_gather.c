@@ -40,13 +40,6 @@ static const char *info_gather_library_file(void)
     return function && dladdr(function, &where) ? where.dli_fname : "unknown";
 }
 
-static int info_gather_open_plugin(int kind, const char *name, struct sy_plugin *plugin,
-                                   struct sy_error *err)
-{
-    return sy_plugin_open(kinds[kind].name, name, kinds[kind].abi, kinds[kind].size,
-                          kinds[kind].table, plugin, err);
-}
-
 struct search {
     const char *name;
     bool found;
@@ -105,7 +98,8 @@ static void info_gather_add_plugin(struct info *info, int kind, const struct sy_
     struct info_plugin *p = &info->plugin[info->plugins++];
 
     *p = (struct info_plugin){.kind = kinds[kind].name, .name = found->name, .path = found->path};
-    if (info_gather_open_plugin(kind, found->name, &p->open, &p->reason))
+    if (sy_plugin_open(kinds[kind].name, found->name, kinds[kind].abi, kinds[kind].size,
+                       kinds[kind].table, &p->open, &p->reason))
         return;
     p->loaded = true;
     const struct sy_option *options;

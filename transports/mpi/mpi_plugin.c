@@ -124,11 +124,6 @@ static unsigned mpi_plugin_reach(void *self, int pe)
     return state->rank_of[pe] < 0 ? 0 : SY_REACH_MESSAGE | mpi_window_reach(state);
 }
 
-static int mpi_plugin_wait_fd(void *self)
-{
-    return mpi_wakeup_wait_fd(self);
-}
-
 static int mpi_plugin_arm(void *self)
 {
     struct mpi_state *state = self;
@@ -166,7 +161,7 @@ SY_TRANSPORT_PLUGIN(mpi) = {
     .fence = mpi_window_fence,
     .quiet = mpi_window_quiet,
     .progress = mpi_message_progress,
-    .wait_fd = mpi_plugin_wait_fd,
+    .wait_fd = mpi_wakeup_wait_fd,
     .arm = mpi_plugin_arm,
     .disarm = mpi_plugin_disarm,
     .protection = "messages of MPI, on a communicator of the PEs alone: as safe as the MPI is",

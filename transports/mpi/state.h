@@ -206,7 +206,7 @@ void mpi_wakeup_close(struct mpi_state *state);
 void mpi_wakeup_meet(struct mpi_state *state, const struct mpi_socket *of);
 
 /* What sleepers sleep on: wake-ups and the timer. */
-int mpi_wakeup_wait_fd(const struct mpi_state *state);
+int mpi_wakeup_wait_fd(void *self);
 
 /* A message has been sent to a rank. */
 void mpi_wakeup_sent(struct mpi_state *state, int rank);

@@ -84,8 +84,10 @@ void mpi_wakeup_meet(struct mpi_state *state, const struct mpi_socket *of)
     mpi_tick_never_silent(&state->tick);
 }
 
-int mpi_wakeup_wait_fd(const struct mpi_state *state)
+int mpi_wakeup_wait_fd(void *self)
 {
+    const struct mpi_state *state = self;
+
     return state->wakeup.set >= 0 ? state->wakeup.set : state->tick.fd;
 }
 

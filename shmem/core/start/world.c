@@ -24,6 +24,7 @@
 #include "core/memory/heap.h"
 #include "core/memory/memory.h"
 #include "core/wait/progress.h"
+#include "core/wait/tell.h"
 #include "core/wait/blocked.h"
 #include "core/route/route.h"
 #include "core/route/route_rule.h"
@@ -56,7 +57,7 @@ static int world_host_window(unsigned index, struct sy_region *window)
 
 static void world_host_lost(int pe, int code, const char *why)
 {
-    sy_progress_hear_out();
+    sy_tell_hear_out();
     if (code == EHOSTUNREACH && why) /* there has never been a way, and the reason says enough */
         sy_fatal("PE %d on host %s cannot be reached: %s", pe, sy_world_place(pe).host, why);
     const char *error = strerror(abs(code));

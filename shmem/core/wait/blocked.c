@@ -17,7 +17,7 @@
 
 #include <shmem/constants.h>
 
-#include "core/wait/progress.h"
+#include "core/wait/tell.h"
 #include "core/wait/blocked.h"
 #include "core/wait/ending.h"
 #include "core/route/route.h"
@@ -250,7 +250,7 @@ static bool wait_blocked_has_handlers(void)
         if (!(number < 32 && crashes >> number & 1) && !sigaction(number, NULL, &action) &&
             (action.sa_flags & SA_SIGINFO ||
              (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN &&
-              action.sa_handler != sy_progress_on_usr1)))
+              action.sa_handler != sy_tell_on_usr1)))
             return true;
     return false;
 }

@@ -1,6 +1,5 @@
 /* See progress.h. The only file of the core that knows libev. Timers are descriptors, because
  * libev's own are rounded to milliseconds. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -19,21 +18,18 @@
 #include "core/start/config.h"
 #include "core/crash.h"
 #include "core/fatal.h"
-#include "core/guard.h"
 #include "core/wait/blocked.h"
-#include "core/wait/ending.h"
 #include "core/wait/progress.h"
 #include "core/route/route.h"
 #include "core/wait/sleep.h"
 #include "core/wait/stall.h"
+#include "core/wait/tell.h"
 #include "core/wait/wait.h"
 #include "core/start/world.h"
 #include "util/clock.h"
 #include "util/denied.h"
 #include "util/error.h"
 #include "util/libev.h"
-#include "util/log.h"
-#include "util/symbol.h"
 
 /* Looks within SHMEM_STALL_REPORT: a report is late by the time between two of them, at most. */
 #define LOOKS_FOR_STALLS 4
@@ -61,9 +57,6 @@
  * same messages. */
 #define TOGETHER 0.0002
 
-/* What the launcher is given to say why a PE is missing. */
-#define HEARD_OUT_NS UINT64_C(1000000000)
-
 /* Events in a row without work after which the thread waits for a beat. */
 #define MOST_IN_VAIN 64
 
@@ -80,13 +73,8 @@ static struct {
     ev_io transport[SY_TRANSPORTS_MAX];
     unsigned watched; /* of transport[] */
     ev_timer stall, settled, blocked;
-    uint64_t blocked_in; /* the wait that was told of last, and when it had lasted for so long */
-    unsigned blocked_flags;
-    double told;
     ev_async report;
     bool running;
-    bool answers_usr1;   /* our handler is the one of SIGUSR1, */
-    void (*behind)(int); /* and calls this one, of an MPI; NULL: none */
     int mode;
     bool deserted;    /* the application had not polled at the last beat, nor has since */
     int64_t beat_ns;  /* 0: event mode */
@@ -298,53 +286,10 @@ static void on_stop(struct ev_loop *loop, ev_async *watcher, int events)
     ev_break(loop, EVBREAK_ALL);
 }
 
-/* Tells the launcher again each time the wait has doubled, and after it has asked: in vain, since
- * the job goes on. */
 static void wait_progress_on_blocked(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-    unsigned flags;
-    double seconds;
-    uint64_t wait = sy_blocked_look(sy_config.deadlock_timeout, &flags, &seconds);
-
     (void)loop, (void)watcher, (void)events;
-    if (!wait || (wait == progress.blocked_in && flags == progress.blocked_flags &&
-                  seconds < 2 * progress.told))
-        return;
-    progress.blocked_flags = flags;
-    progress.blocked_in = wait;
-    progress.told = seconds;
-    sy_boot->blocked(sy_boot_self, wait, flags);
-}
-
-static void wait_progress_answer_blocked(void)
-{
-    unsigned flags = 0;
-    double seconds;
-    uint64_t wait = 0;
-
-    if (sy_config.deadlock_timeout > 0)
-        wait = sy_blocked_look(sy_config.deadlock_timeout, &flags, &seconds);
-    sy_boot->blocked(sy_boot_self, wait, flags);
-}
-
-/* What this PE does, and for how many seconds. */
-static double wait_progress_say(char *text, size_t room)
-{
-    double seconds = sy_stall_text(text, room);
-
-    if (sy_ending_since())
-        snprintf(text, room, "in MPI_Finalize, which waits for the other processes");
-    return seconds;
-}
-
-static void wait_progress_tell(bool asked)
-{
-    char text[200];
-    double seconds = wait_progress_say(text, sizeof text);
-
-    if (asked)
-        wait_progress_answer_blocked();
-    sy_boot->note(sy_boot_self, text, seconds, asked);
+    sy_tell_blocked();
 }
 
 /* The job has lasted for a while, so some preparation is worth its time. */
@@ -358,98 +303,26 @@ static void wait_progress_on_settled(struct ev_loop *loop, ev_timer *watcher, in
 static void wait_progress_on_stall(struct ev_loop *loop, ev_timer *watcher, int events)
 {
     (void)loop, (void)watcher, (void)events;
-    if (sy_stall_due(sy_config.stall_report))
-        wait_progress_tell(false);
-}
-
-/* ---- SIGUSR1 ---- */
-
-static void wait_progress_on_report(struct ev_loop *loop, ev_async *watcher, int events)
-{
-    char text[200];
-    double seconds = wait_progress_say(text, sizeof text);
-
-    (void)loop, (void)watcher, (void)events;
-    if (seconds > 0)
-        sy_log(SY_LOG_WARN, "progress", "SIGUSR1: this PE is %s, for %.1f s", text, seconds);
-    else
-        sy_log(SY_LOG_WARN, "progress", "SIGUSR1: this PE is %s", text);
-    sy_stall_tell_outstanding();
-}
-
-/* ev_async_send is made to be called from signal handlers. An MPI that came later calls this one in
- * turn, perhaps from the handler that this one calls. */
-void sy_progress_on_usr1(int number)
-{
-    static atomic_bool inside;
-
-    if (atomic_exchange(&inside, true))
-        return;
-    if (progress.running)
-        ev_async_send(progress.loop, &progress.report);
-    if (progress.behind)
-        progress.behind(number);
-    atomic_store(&inside, false);
-}
-
-/* Whether a handler is that of an MPI, which is a library. MPICH has one, to hear from hydra that a
- * process has failed. */
-static bool wait_progress_is_mpis(const struct sigaction *action)
-{
-    const void *init = dlsym(RTLD_DEFAULT, "MPI_Init");
-    const char *file = init ? sy_symbol_file(init) : NULL,
-               *of = sy_symbol_file((const void *)(uintptr_t)action->sa_handler);
-
-    return file && *file && of && !strcmp(of, file) && !(action->sa_flags & SA_SIGINFO);
-}
-
-/* A program that has a use for the signal keeps it. */
-static void wait_progress_answer_usr1(void)
-{
-    struct sigaction action;
-
-    if (sigaction(SIGUSR1, NULL, &action) ||
-        (action.sa_handler != SIG_DFL && !wait_progress_is_mpis(&action)))
-        return;
-    progress.behind = action.sa_handler == SIG_DFL ? NULL : action.sa_handler;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = sy_progress_on_usr1;
-    action.sa_flags = SA_RESTART;
-    sigemptyset(&action.sa_mask);
-    progress.answers_usr1 = !sigaction(SIGUSR1, &action, NULL);
-}
-
-static void wait_progress_leave_usr1(void)
-{
-    struct sigaction action;
-
-    if (progress.answers_usr1 && !sigaction(SIGUSR1, NULL, &action) &&
-        action.sa_handler == sy_progress_on_usr1)
-        signal(SIGUSR1, progress.behind ? progress.behind : SIG_DFL);
-    progress.answers_usr1 = false;
+    sy_tell_stalled();
 }
 
 static void wait_progress_on_launcher(struct ev_loop *loop, ev_io *watcher, int events)
 {
     (void)loop, (void)watcher, (void)events;
-    while (sy_guard_hear()) {
-        wait_progress_tell(true);
-        progress.blocked_in = 0;
-    }
+    sy_tell_asked();
 }
 
-void sy_progress_hear_out(void)
+/* ev_async_send is made to be called from signal handlers. */
+static void wait_progress_wake_for_report(void)
 {
-    const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
-    const uint64_t end = sy_clock_ns() + HEARD_OUT_NS;
+    if (progress.running)
+        ev_async_send(progress.loop, &progress.report);
+}
 
-    if (!sy_boot || sy_boot->wait_fd(sy_boot_self) < 0 || getpid() != sy_world.process)
-        return;
-    while (sy_clock_ns() < end) {
-        if (sy_guard_hear())
-            wait_progress_tell(true);
-        nanosleep(&moment, NULL);
-    }
+static void wait_progress_on_report(struct ev_loop *loop, ev_async *watcher, int events)
+{
+    (void)loop, (void)watcher, (void)events;
+    sy_tell_log();
 }
 
 /* `soon_at` is cleared before the poll: a request between the two is either seen by the poll or
@@ -607,7 +480,7 @@ static int wait_progress_start_thread(struct sy_error *err)
                        "processes and threads, beside the launcher's " SY_DENIED_THREAD "%s",
                        strerror(rc), 2 * sy_world.node_size, sy_denied_hint(rc));
     progress.running = true;
-    wait_progress_answer_usr1();
+    sy_tell_usr1_begin(wait_progress_wake_for_report);
     return 0;
 }
 
@@ -650,7 +523,7 @@ void sy_progress_stop(void)
 {
     if (!progress.running)
         return;
-    wait_progress_leave_usr1();
+    sy_tell_usr1_end();
     ev_async_send(progress.loop, &progress.stop);
     pthread_join(progress.thread, NULL);
     progress.running = false;

@@ -42,11 +42,6 @@ int sy_progress_arm(void);
  * one polls. It tells the listener (sleep.h). */
 bool sy_progress_tells(void);
 
-/* Gives the launcher a second to end the job itself, before this PE does so because it cannot reach
- * another one: a PE that fails closes its connections before the launcher knows its status and can
- * say why. Does not return where the launcher ends the job. Any thread. */
-void sy_progress_hear_out(void) __attribute__((cold));
-
 /* Where PEs outnumber processors, or a wait is long: a thread of the application begins or ends a
  * wait, in which it polls the transports or sleeps on their descriptors (sleep.h). Calls may be
  * nested. */
@@ -55,9 +50,5 @@ void sy_progress_hand_back(void);
 
 /* As struct sy_host's member. */
 void sy_progress_soon(unsigned microseconds);
-
-/* The library's own handler of signals, where the program has none for SIGUSR1. That of an MPI is
- * called by it. */
-void sy_progress_on_usr1(int number);
 
 #endif
