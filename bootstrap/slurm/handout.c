@@ -15,6 +15,7 @@
 #include "util/clock.h"
 #include "util/list.h"
 #include "util/net/io.h"
+#include "util/net/unix_name.h"
 
 static const double FIRST_WORD = 2, NEXT_WORD = 10; /* seconds after which a wait is explained */
 static const double ANSWER = 2;                     /* for one PE */
@@ -28,14 +29,6 @@ static socklen_t handout_name(struct sockaddr_un *address, const char *step)
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 }
 
-static bool handout_same_user(int fd)
-{
-    struct ucred peer;
-    socklen_t length = sizeof peer;
-
-    return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.uid == geteuid();
-}
-
 /* ---- PE 0 ---- */
 
 /* Answers one call; a repeated one too, for its first answer may have been lost. */
@@ -46,8 +39,8 @@ static int handout_serve(int listener, const struct tree_contact *contact, bool 
 
     if (fd < 0)
         return 0;
-    if (handout_same_user(fd) && sy_net_receive(fd, &pe, sizeof pe, &deadline) == 0 && pe > 0 &&
-        pe < npes && sy_net_send(fd, contact, sizeof *contact, &deadline) == 0) {
+    if (sy_unix_same_user(fd) == 1 && sy_net_receive(fd, &pe, sizeof pe, &deadline) == 0 &&
+        pe > 0 && pe < npes && sy_net_send(fd, contact, sizeof *contact, &deadline) == 0) {
         fresh = !served[pe];
         served[pe] = true;
     }
@@ -119,7 +112,7 @@ static int handout_call(const char *step, struct tree_contact *contact, int pe, 
         return rc;
     if (connect(fd, (struct sockaddr *)&address, length) != 0)
         rc = -errno;
-    else if (!handout_same_user(fd))
+    else if (sy_unix_same_user(fd) != 1)
         rc = -EPERM;
     else
         rc = sy_net_send(fd, &pe, sizeof pe, &deadline);

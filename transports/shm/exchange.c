@@ -165,16 +165,6 @@ void sy_shm_close_all(const int *fds, int count)
         close(fds[i]);
 }
 
-int sy_shm_same_user(int socket)
-{
-    struct ucred peer;
-    socklen_t length = sizeof peer;
-
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length))
-        return -errno;
-    return peer.uid == geteuid();
-}
-
 int sy_shm_too_few_files(const struct shm_state *shm, int code, struct sy_error *err)
 {
     struct rlimit limit = {.rlim_cur = 0};
@@ -404,7 +394,7 @@ static int shm_exchange_join(const struct joining *j, struct sy_error *err)
             j, rc == -ECONNREFUSED ? "it has given up or gone, its socket is closed" : "connect",
             rc, err);
     }
-    rc = sy_shm_same_user(fd);
+    rc = sy_unix_same_user(fd);
     if (rc == 1)
         return fd;
     close(fd);

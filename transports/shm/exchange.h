@@ -51,9 +51,6 @@ ssize_t sy_shm_receive(int socket, void *bytes, size_t room, int *fds, int *coun
 
 void sy_shm_close_all(const int *fds, int count);
 
-/* Whether the process at the other end is of this user: 1, 0, or -errno. */
-int sy_shm_same_user(int socket);
-
 /* The PE's record here; NULL if it is none of this node's. */
 struct shm_peer *sy_shm_peer_of(const struct shm_state *shm, int pe);
 

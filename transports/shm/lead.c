@@ -163,7 +163,7 @@ static int lead_accept(struct lead *l, struct sy_error *err)
             return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED
                        ? 0
                        : lead_failed_call(l, "accept", errno, err);
-        int same = sy_shm_same_user(socket);
+        int same = sy_unix_same_user(socket);
         if (same < 1) {
             l->strangers++;
             close(socket);

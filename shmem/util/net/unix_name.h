@@ -1,5 +1,5 @@
-/* Names of UNIX sockets that the kernel chooses. They are known in a network namespace, and no file
- * has to be removed. */
+/* Names of UNIX sockets that the kernel chooses, and who is at the other end. Such names are known
+ * in a network namespace, and no file has to be removed. */
 #ifndef SY_UTIL_NET_UNIX_NAME_H
 #define SY_UTIL_NET_UNIX_NAME_H
 
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 /* As one PE sends it to another. length: 0: there is none. */
 struct sy_unix_name {
@@ -47,6 +48,17 @@ static inline int sy_unix_bind(int fd, struct sy_unix_name *name)
     memcpy(name->text, address.sun_path, length);
     name->length = length;
     return 0;
+}
+
+/* Whether the other end of a connection is of this process's user: 1, 0 or -errno. */
+static inline int sy_unix_same_user(int socket)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length))
+        return -errno;
+    return peer.uid == geteuid();
 }
 
 #endif
