@@ -107,12 +107,12 @@ SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe, bool *e
  * would cost everybody a register or two. */
 SY_INLINE void *sy_rma_reach_space(const void *address, size_t length, int pe)
 {
-    size_t room = __atomic_load_n(&sy_hot.space.length, __ATOMIC_ACQUIRE);
-    size_t offset = (uintptr_t)address - __atomic_load_n(&sy_hot.space.base, __ATOMIC_RELAXED);
+    size_t offset, room;
+    const struct sy_hot_space *space = sy_hot_space_of(address, &offset, &room);
 
-    if (SY_UNLIKELY(offset >= room || sy_hot_leaves(pe)))
+    if (SY_UNLIKELY(!space || sy_hot_leaves(pe)))
         return NULL;
-    char *base = sy_hot.space.peer[(unsigned)pe];
+    char *base = space->peer[(unsigned)pe];
     return SY_LIKELY(base && length <= room - offset) ? base + offset : NULL;
 }
 
@@ -134,12 +134,12 @@ SY_INLINE const struct sy_route_transport *sy_rma_route(const void *address, siz
             return NULL;
         *window = SY_WINDOW_DATA;
     } else {
-        size_t room = __atomic_load_n(&sy_hot.space.length, __ATOMIC_ACQUIRE);
-        at = (uintptr_t)address - __atomic_load_n(&sy_hot.space.base, __ATOMIC_RELAXED);
-        if (at >= room || length - 1 >= room - at || sy_hot.space.peer[(unsigned)pe] ||
-            sy_hot.space.absent[(unsigned)pe])
+        size_t room;
+        const struct sy_hot_space *space = sy_hot_space_of(address, &at, &room);
+        if (!space || length - 1 >= room - at || space->peer[(unsigned)pe] ||
+            space->absent[(unsigned)pe])
             return NULL;
-        *window = sy_hot.space.window;
+        *window = space->window;
     }
     *offset = at;
     const struct sy_route_transport *route = &sy_routes.transport[sy_routes.of[(unsigned)pe]];

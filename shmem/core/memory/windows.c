@@ -13,6 +13,8 @@ struct sy_windows sy_windows;
 #define NOT_CTX ((uintptr_t)4095)
 
 struct sy_hot sy_hot = {.not_ctx = UINTPTR_MAX};
+_Thread_local struct sy_hot_own sy_hot_own;
+_Atomic uint32_t sy_windows_version;
 
 static int npes_open;
 static bool hot_threads;
@@ -33,7 +35,6 @@ static char **windows_new_table(int npes)
  * the array: the members are read by acquire, so before the version is read again, and written by
  * release, so after it has become odd. */
 static struct {
-    _Atomic uint32_t version;
     _Atomic unsigned count;
     struct {
         _Atomic uintptr_t base;
@@ -71,14 +72,14 @@ static void windows_add_range(uintptr_t base, size_t length, unsigned window)
 {
     unsigned place = windows_ranges_upto(base), count = READ(count);
 
-    atomic_fetch_add_explicit(&ranges.version, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&sy_windows_version, 1, memory_order_relaxed);
     for (unsigned i = count; i > place; i--)
         windows_move_range(i, i - 1);
     WRITE(at[place].base, base);
     WRITE(at[place].length, length);
     WRITE(at[place].window, window);
     WRITE(count, count + 1);
-    atomic_fetch_add_explicit(&ranges.version, 1, memory_order_release);
+    atomic_fetch_add_explicit(&sy_windows_version, 1, memory_order_release);
 }
 
 static void windows_remove_range(unsigned window)
@@ -89,11 +90,11 @@ static void windows_remove_range(unsigned window)
         place++;
     if (place == count)
         return;
-    atomic_fetch_add_explicit(&ranges.version, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&sy_windows_version, 1, memory_order_relaxed);
     for (unsigned i = place; i + 1 < count; i++)
         windows_move_range(i, i + 1);
     WRITE(count, count - 1);
-    atomic_fetch_add_explicit(&ranges.version, 1, memory_order_release);
+    atomic_fetch_add_explicit(&sy_windows_version, 1, memory_order_release);
 }
 
 int sy_windows_find(const void *address, unsigned *window, uint64_t *offset)
@@ -102,7 +103,7 @@ int sy_windows_find(const void *address, unsigned *window, uint64_t *offset)
     bool found;
 
     do {
-        version = READ(version);
+        version = atomic_load_explicit(&sy_windows_version, memory_order_acquire);
         unsigned place = windows_ranges_upto((uintptr_t)address);
         found = place > 0;
         if (found) {
@@ -110,7 +111,8 @@ int sy_windows_find(const void *address, unsigned *window, uint64_t *offset)
             *offset = (uintptr_t)address - READ(at[place - 1].base);
             found = *offset < READ(at[place - 1].length);
         }
-    } while (version % 2 || atomic_load_explicit(&ranges.version, memory_order_relaxed) != version);
+    } while (version % 2 ||
+             atomic_load_explicit(&sy_windows_version, memory_order_relaxed) != version);
     return found ? 0 : -EFAULT;
 }
 
@@ -121,10 +123,11 @@ bool sy_windows_overlap(const void *base, size_t length)
     bool any;
 
     do {
-        version = READ(version);
+        version = atomic_load_explicit(&sy_windows_version, memory_order_acquire);
         unsigned place = windows_ranges_upto(first + length - 1);
         any = place > 0 && first < READ(at[place - 1].base) + READ(at[place - 1].length);
-    } while (version % 2 || atomic_load_explicit(&ranges.version, memory_order_relaxed) != version);
+    } while (version % 2 ||
+             atomic_load_explicit(&sy_windows_version, memory_order_relaxed) != version);
     return any;
 }
 #undef READ
@@ -272,14 +275,33 @@ static bool windows_hot_taken(void)
            atomic_exchange(&hot_taken, true);
 }
 
+/* Has this thread find a space, which stays as long as the program uses it. */
+static void windows_hot_own(unsigned window)
+{
+    const struct sy_window_entry *entry = &sy_windows.entry[window];
+    uint32_t version = atomic_load_explicit(&sy_windows_version, memory_order_acquire);
+
+    if (version % 2)
+        return;
+    sy_hot_own.version = version;
+    sy_hot_own.space = (struct sy_hot_space){.base = (uintptr_t)entry->own.base,
+                                             .length = entry->own.length,
+                                             .peer = entry->peer,
+                                             .absent = entry->absent,
+                                             .window = window};
+}
+
 /* Has the inline path find a space. The length is written last, for threads that look meanwhile. */
 void sy_windows_hot_space(unsigned window)
 {
     const struct sy_window_entry *entry = &sy_windows.entry[window];
 
-    if (sy_hot_leaves(0) || entry->own.kind == SY_REGION_DEVICE ||
-        (hot_threads && windows_hot_taken()))
+    if (sy_hot_leaves(0) || entry->own.kind == SY_REGION_DEVICE)
         return;
+    if (hot_threads && windows_hot_taken()) {
+        windows_hot_own(window);
+        return;
+    }
     __atomic_store_n(&sy_hot.space.window, window, __ATOMIC_RELAXED);
     sy_hot.space.absent = entry->absent;
     sy_hot.space.peer = entry->peer;

@@ -48,6 +48,15 @@ extern struct sy_windows sy_windows SY_HIDDEN;
  * (SHMEM_PROGRESS=polling), any such loop may be a wait. */
 enum { SY_LOOKS_MERELY, SY_LOOKS_POLL_OWN, SY_LOOKS_POLL_ALL };
 
+/* A memory space as calls of the inline path find it. */
+struct sy_hot_space {
+    uintptr_t base;
+    size_t length;
+    char **peer;
+    const unsigned char *absent;
+    unsigned window;
+};
+
 /* What the inline path needs, in one cache line. Lengths are 0, so that every call takes the path
  * that checks and explains, before initialisation, after finalisation, and under SHMEM_CHECK. */
 struct sy_hot {
@@ -66,16 +75,40 @@ struct sy_hot {
      * several threads may be in calls it is the first space that there is, and never another one: a
      * reader of the length, by acquire, and then of the others does not mix two of them. Else it is
      * the one that was used last. */
-    struct {
-        uintptr_t base;
-        size_t length;
-        char **peer;
-        const unsigned char *absent;
-        unsigned window;
-    } space;
+    struct sy_hot_space space;
 } __attribute__((aligned(SY_LINE)));
 
 extern struct sy_hot sy_hot SY_HIDDEN;
+
+/* Of the spaces behind the first one the one that this thread used last, where several threads may
+ * be in calls. It holds as long as no window has come or gone since. */
+struct sy_hot_own {
+    uint32_t version;
+    struct sy_hot_space space;
+};
+
+extern _Thread_local struct sy_hot_own sy_hot_own SY_HIDDEN
+    __attribute__((tls_model("initial-exec")));
+
+/* Changes when a window comes or goes; odd meanwhile. */
+extern _Atomic uint32_t sy_windows_version SY_HIDDEN;
+
+/* The space that an address is in, where one of the two above is that; *offset, and *room, the
+ * length of the space. NULL: the slow path looks for it. */
+SY_INLINE const struct sy_hot_space *sy_hot_space_of(const void *address, size_t *offset,
+                                                     size_t *room)
+{
+    *room = __atomic_load_n(&sy_hot.space.length, __ATOMIC_ACQUIRE);
+    *offset = (uintptr_t)address - __atomic_load_n(&sy_hot.space.base, __ATOMIC_RELAXED);
+    if (SY_LIKELY(*offset < *room))
+        return &sy_hot.space;
+    *room = sy_hot_own.space.length;
+    *offset = (uintptr_t)address - sy_hot_own.space.base;
+    return *offset < *room &&
+                   sy_hot_own.version == __atomic_load_n(&sy_windows_version, __ATOMIC_ACQUIRE)
+               ? &sy_hot_own.space
+               : NULL;
+}
 
 /* sy_hot.carries, for any thread: a memory space that comes may make it true meanwhile. Who issues
  * there has been handed the space since. */
