@@ -30,8 +30,8 @@ static struct {
 } told;
 
 static struct {
-    void (*wake)(void);  /* NULL: our handler is not the one of SIGUSR1 */
-    void (*behind)(int); /* that it calls, of an MPI; NULL: none */
+    void (*_Atomic wake)(void); /* NULL: our handler is not the one of SIGUSR1 */
+    void (*behind)(int);        /* that it calls, of an MPI; NULL: none */
 } usr1;
 
 /* What this PE does, and for how many seconds. */
@@ -114,15 +114,17 @@ void sy_tell_log(void)
     sy_stall_tell_outstanding();
 }
 
-/* An MPI that came later calls this one in turn, perhaps from the handler that this one calls. */
+/* An MPI that came later calls this one in turn, perhaps from the handler that this one calls. A
+ * thread may be in here while another one calls sy_tell_usr1_end. */
 void sy_tell_on_usr1(int number)
 {
     static atomic_bool inside;
 
     if (atomic_exchange(&inside, true))
         return;
-    if (usr1.wake)
-        usr1.wake();
+    void (*wake)(void) = atomic_load(&usr1.wake);
+    if (wake)
+        wake();
     if (usr1.behind)
         usr1.behind(number);
     atomic_store(&inside, false);
