@@ -1,8 +1,8 @@
 /* See callsite.h. The outermost frame of this library is the routine, the next one the program.
  *
- * A thunk that ends in a call of the core leaves no frame: the compiler makes it a jump. Then the
- * outermost frame is an inner function, but the program's own call instruction still tells which
- * routine was meant.
+ * A thunk that ends in a call of the core, or of another routine, leaves no frame: the compiler
+ * makes it a jump. Then the outermost frame is an inner function, but the program's own call
+ * instruction tells which routine was meant.
  *
  * In a program with the static library both are in one file, whose symbol table has the routines'
  * names: each is defined as p and its name, so that functions of the program whose names begin like
@@ -16,6 +16,7 @@
 
 #include "core/callsite.h"
 #include "core/start/world.h"
+#include "util/own_memory.h"
 #include "util/symbol.h"
 
 enum { FRAMES = 40 };
@@ -81,15 +82,16 @@ static const char *callsite_name(const void *address, bool in_program)
 }
 
 /* The address that a slot of the global offset table holds. displacement: where the instruction has
- * the slot's distance from `after`. */
+ * the slot's distance from `after`. What was taken for an instruction may be none, and the slot
+ * anywhere: so the kernel reads it, and the code of an entry below. NULL: it is not mapped. */
 static const void *callsite_slot(const unsigned char *after, const unsigned char *displacement)
 {
     int32_t distance;
-    const void *target;
+    uintptr_t target;
 
     memcpy(&distance, displacement, sizeof distance);
-    memcpy(&target, after + distance, sizeof target);
-    return target;
+    return sy_own_memory_read((uintptr_t)after + (uintptr_t)distance, &target, 1) ? (void *)target
+                                                                                  : NULL;
 }
 
 /* The function that the call instruction before `end` calls: directly, through a slot of the global
@@ -98,6 +100,10 @@ static const void *callsite_slot(const unsigned char *after, const unsigned char
 static const void *callsite_target(const unsigned char *end)
 {
     static const unsigned char endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    union {
+        uintptr_t word[2];
+        unsigned char byte[2 * sizeof(uintptr_t)];
+    } code;
     int32_t distance;
 
 #ifndef __x86_64__
@@ -108,12 +114,15 @@ static const void *callsite_target(const unsigned char *end)
     if (end[-5] != 0xe8)
         return callsite_slot(end, end - 4);
     memcpy(&distance, end - 4, sizeof distance);
-    const unsigned char *entry = end + distance;
-    if (!memcmp(entry, endbr, sizeof endbr))
-        entry += sizeof endbr;
-    entry += *entry == 0xf2;
-    return entry[0] == 0xff && entry[1] == 0x25 ? callsite_slot(entry + 6, entry + 2)
-                                                : end + distance;
+    const unsigned char *entry = end + distance, *jump = code.byte;
+    if (sy_own_memory_read((uintptr_t)entry, code.word, 2) != 2)
+        return NULL;
+    if (!memcmp(jump, endbr, sizeof endbr))
+        jump += sizeof endbr;
+    jump += *jump == 0xf2;
+    return jump[0] == 0xff && jump[1] == 0x25
+               ? callsite_slot(entry + (jump - code.byte) + 6, jump + 2)
+               : entry;
 }
 
 /* The routine that the call before the return address `end` names. */
@@ -151,10 +160,10 @@ static void callsite_look(struct stack *stack)
     for (int i = 0; own && i < stack->count; i++)
         if (sy_symbol_file((char *)stack->frame[i] - 1) == own)
             stack->outermost = i;
-    if (stack->outermost >= 0)
-        stack->name = callsite_name((char *)stack->frame[stack->outermost] - 1, false);
-    if (!stack->name && stack->outermost >= 0 && stack->outermost + 1 < stack->count)
+    if (stack->outermost >= 0 && stack->outermost + 1 < stack->count)
         stack->name = callsite_called(stack->frame[stack->outermost + 1], false);
+    if (!stack->name && stack->outermost >= 0)
+        stack->name = callsite_name((char *)stack->frame[stack->outermost] - 1, false);
 }
 
 const char *sy_callsite_routine(const char *otherwise)

@@ -14,7 +14,7 @@
 void sy_rma_check_pe(const char *what, int pe)
 {
     if (SY_UNLIKELY(!sy_world.depth))
-        sy_world_missing(sy_callsite_routine(what));
+        sy_world_missing(what);
     if (SY_UNLIKELY((unsigned)pe >= (unsigned)sy_world.npes))
         sy_fatal("%s: there is no PE %d; this job has PEs 0 to %d", sy_callsite_routine(what), pe,
                  sy_world.npes - 1);

@@ -20,6 +20,21 @@ static void give_back(void *block)
     shmem_free(block);
 }
 
+#ifdef __x86_64__
+/* Calls a routine by a pointer, behind bytes that look like a direct call to where nothing is. */
+void call_by_pointer(void *block, void (*routine)(void *));
+__asm__(".text\n.local call_by_pointer\n.type call_by_pointer, @function\ncall_by_pointer:\n"
+        ".cfi_startproc\nsub $8, %rsp\n.cfi_adjust_cfa_offset 8\n"
+        "mov $0xe800, %edx\ncall *%rsi\n"
+        "add $8, %rsp\n.cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n"
+        ".size call_by_pointer, . - call_by_pointer\n");
+#else
+static void call_by_pointer(void *block, void (*routine)(void *))
+{
+    routine(block);
+}
+#endif
+
 /* PEs that do not make the same calls. */
 static void differ(const char *what)
 {
@@ -171,6 +186,10 @@ static void commit(const char *what)
         give_back(shmem_calloc((size_t)1 << 40, (size_t)1 << 40));
     else if (strcmp(what, "free") == 0)
         shmem_free(&local);
+    else if (strcmp(what, "shfree") == 0)
+        shfree(&local);
+    else if (strcmp(what, "pointer") == 0)
+        call_by_pointer(&local, shmem_free);
     else if (strcmp(what, "set") == 0)
         shmem_barrier(0, 1, shmem_n_pes(), sync_array);
     else if (strcmp(what, "pe") == 0)

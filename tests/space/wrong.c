@@ -126,6 +126,8 @@ int main(int argc, char **argv)
         shmemx_space_free(b, in_a);
     if (is(word, "heap"))
         shmem_free(in_a);
+    if (is(word, "default"))
+        shmemx_space_free(SHMEMX_SPACE_DEFAULT, in_a);
     if (is(word, "foreign"))
         shmemx_space_free(a, &config);
     if (is(word, "inside"))

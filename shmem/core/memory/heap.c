@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/callsite.h"
 #include "core/memory/allocator.h"
 #include "core/fatal.h"
 #include "core/memory/heap.h"
@@ -73,7 +74,7 @@ static uint64_t heap_offset_of(const struct sy_heap *heap, const char *what, con
         sy_fatal(
             "%s: %p is not a block of the %s; it was not returned by an allocation routine for it, "
             "or has been freed already",
-            what, block, heap->name);
+            sy_callsite_routine(what), block, heap->name);
     return offset;
 }
 

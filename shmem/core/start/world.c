@@ -14,6 +14,7 @@
 
 #include "core/memory/allocator.h"
 #include "core/amo.h"
+#include "core/callsite.h"
 #include "core/start/boot.h"
 #include "core/start/config.h"
 #include "core/crash.h"
@@ -362,7 +363,8 @@ void sy_world_missing(const char *routine)
 {
     if (!sy_world.npes)
         world_guess_identity();
-    sy_fatal("%s was called %s; call it between shmem_init and shmem_finalize", routine,
+    sy_fatal("%s was called %s; call it between shmem_init and shmem_finalize",
+             sy_callsite_routine(routine),
              sy_world.npes ? "after shmem_finalize" : "before shmem_init");
 }
 

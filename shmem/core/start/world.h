@@ -44,7 +44,8 @@ const struct sy_host *sy_world_host(void);
  * or the name of a transport that cannot be told so, when nothing has changed. */
 const char *sy_world_threads(void);
 
-/* Ends the job, naming `routine`, where the library is not started. */
+/* Ends the job where the library is not started, naming the routine that the program is in, or
+ * `routine` where the stack does not show it. */
 void sy_world_missing(const char *routine) __attribute__((cold, noreturn));
 
 static inline void sy_world_need(const char *routine)
