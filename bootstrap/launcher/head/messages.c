@@ -213,9 +213,8 @@ static void messages_end_asked(struct sy_pe *pe, int status, const char *why)
         return;
     }
     sy_run_say(run, SY_SAY_MORE, "PE %d gives up: %s", pe->number, why);
-    if (!run->abort.pe)
-        snprintf(run->abort.why, sizeof run->abort.why, "%s", why);
-    run->abort.pe = run->abort.pe ? run->abort.pe : pe;
+    snprintf(run->abort.why, sizeof run->abort.why, "%s", why);
+    run->abort.pe = pe;
     run->abort.asked = true;
     /* With --kill-on-bad-exit=0 another one's failure may have come first. */
     run->abort.status = run->status || !(status & 0xff) ? sy_ending_status(run) : status & 0xff;
