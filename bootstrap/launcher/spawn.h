@@ -5,12 +5,15 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "util/denied.h"
 
 /* In the child. Blocked signals that have arrived since vfork take effect here, with their default
  * action. */
@@ -36,26 +39,27 @@ static inline int sy_spawn_result(pid_t pid, int error)
     return -error;
 }
 
-/* The name of a call that a filter refuses and without which the end of a child would never be
- * noticed, with errno; or NULL. libev wakes its loop by an eventfd and looks at no error. */
-static inline const char *sy_spawn_lacks(void)
+/* Whether the end of a child would be noticed; otherwise says which call a filter refuses. libev
+ * wakes its loop by an eventfd and looks at no error. */
+static inline bool sy_spawn_can_watch(void)
 {
     const uint64_t one = 1;
     struct sigaction action;
-    const char *call = NULL;
+    const char *refused = NULL;
+    int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
     if (waitpid(-1, NULL, WNOHANG) < 0 && errno != ECHILD)
-        return "waitpid";
-    if (sigaction(SIGCHLD, NULL, &action) != 0)
-        return "sigaction";
-    int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (event >= 0 && write(event, &one, sizeof one) < 0)
-        call = "write";
-    int error = errno;
+        refused = "waitpid";
+    else if (sigaction(SIGCHLD, NULL, &action) != 0)
+        refused = "sigaction";
+    else if (event >= 0 && write(event, &one, sizeof one) < 0)
+        refused = "write";
+    if (refused)
+        fprintf(stderr, "oshrun: the end of PEs would not be noticed: %s: %m%s\n", refused,
+                sy_denied_hint(errno));
     if (event >= 0)
         close(event);
-    errno = error;
-    return call;
+    return !refused;
 }
 
 #endif

@@ -13,7 +13,6 @@
 #include "bootstrap/launcher/spawn.h"
 #include "bootstrap/launcher/spec.h"
 #include "util/clock.h"
-#include "util/denied.h"
 
 enum {
     ABOVE = 10,     /* descriptors of the conversation: low numbers are for PEs */
@@ -242,13 +241,8 @@ static void agent_ignore_signals(void)
 
 int sy_agent_run(const struct sy_child_plan *plan)
 {
-    const char *lacks = sy_spawn_lacks();
-
-    if (lacks) {
-        fprintf(stderr, "oshrun: the end of PEs would not be noticed: %s: %m%s\n", lacks,
-                sy_denied_hint(errno));
+    if (!sy_spawn_can_watch())
         return 1;
-    }
     memset(&agent, 0, sizeof agent);
     agent.loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     if (!agent.loop) {

@@ -296,12 +296,8 @@ static int head_run_init(struct sy_run *run)
         return -1;
     }
     snprintf(run->id, sizeof run->id, "%016llx", id);
-    const char *lacks = sy_spawn_lacks();
-    if (lacks) {
-        fprintf(stderr, "oshrun: the end of PEs would not be noticed: %s: %m%s\n", lacks,
-                sy_denied_hint(errno));
+    if (!sy_spawn_can_watch())
         return -1;
-    }
     ev_set_syserr_cb(head_run_loop_failed);
     run->loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
     if (!run->loop) {
