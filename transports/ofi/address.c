@@ -5,6 +5,8 @@
 
 #include "transports/ofi/ofi.h"
 #include "util/bits.h"
+#include "util/net/interfaces.h"
+#include "util/net/way.h"
 
 /* The beginning of what a PE tells the others; the endpoint's name follows. */
 struct address_head {
@@ -17,6 +19,14 @@ struct address_head {
 };
 
 enum { PROTOCOL = 5 };
+
+const char *sy_ofi_advice(const union ofi_ip *at, int code, char text[OFI_ADVICE])
+{
+    struct sy_ip ip = sy_socket_ip(at);
+    unsigned seen = ip.family ? sy_way_to(&ip, sy_way_seen(code)) : 0;
+
+    return sy_way_text(seen & (SY_WAY_OWN | SY_WAY_ABSENT), "", "", text, OFI_ADVICE);
+}
 
 static uint32_t address_provider_hash(struct ofi_state *ofi)
 {

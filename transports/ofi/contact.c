@@ -4,11 +4,13 @@
  * go by another transport; a PE that has none at all does without this one. Everything here is
  * before data calls, in one thread. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "transports/ofi/ofi.h"
 #include "util/clock.h"
+#include "util/net/interfaces.h"
 
 #define NEAR     8 /* nodes before and behind this one */
 #define PAUSE_NS 20000L
@@ -158,13 +160,28 @@ static int ofi_contact_tell(struct ofi_state *ofi, int tried, int failed, int ex
     return 0;
 }
 
+/* Why the PE has not been reached, and what may be done. */
+static void ofi_contact_why(struct ofi_state *ofi, int pe, char *why, size_t room)
+{
+    const struct ofi_peer *peer = &ofi->peer[pe];
+    struct sy_ip own = sy_socket_ip(ofi->info->src_addr);
+    char advice[OFI_ADVICE];
+
+    snprintf(why, room, "%s%s",
+             peer->refused ? sy_ofi_library.strerror(peer->refused) : "no answer",
+             own.family && sy_ip_loopback(&own)
+                 ? ". That is the loopback interface, which leads to no other host; libfabric has "
+                   "found no other that is up and has an address that is not link-local"
+                 : sy_ofi_advice(&peer->at, peer->refused ? peer->refused : ETIMEDOUT, advice));
+}
+
 int sy_ofi_contact(struct ofi_state *ofi, double seconds, struct sy_error *err)
 {
     const struct sy_host *host = ofi->host;
     bool *asks = calloc((size_t)host->npes, sizeof *asks);
     struct ofi_near nearby, *near = &nearby;
     int tried = 0, failed = 0, example = 0;
-    const char *why = "no answer";
+    char why[160 + OFI_ADVICE] = "";
 
     if (!asks)
         return host->fail(err, ENOMEM, "no memory for %d PEs", host->npes);
@@ -180,8 +197,8 @@ int sy_ofi_contact(struct ofi_state *ofi, double seconds, struct sy_error *err)
         example = near->node[i].pe;
         failed++;
     }
-    if (failed && ofi->peer[example].refused)
-        why = sy_ofi_library.strerror(ofi->peer[example].refused);
+    if (failed)
+        ofi_contact_why(ofi, example, why, sizeof why);
     for (int i = 0; i < near->count; i++)
         if (near->node[i].given)
             ofi_contact_give_up(ofi, &near->node[i]);

@@ -173,6 +173,11 @@ int sy_ofi_connect(void *self, const void *addresses, size_t stride, double seco
                    struct sy_error *err);
 void sy_ofi_disconnect(struct ofi_state *ofi);
 
+/* What an attempt at this address that has failed with `code` means, in words, or "". Returns text.
+ */
+enum { OFI_ADVICE = 240 };
+const char *sy_ofi_advice(const union ofi_ip *at, int code, char text[OFI_ADVICE]);
+
 /* contact.c */
 int sy_ofi_contact(struct ofi_state *ofi, double seconds, struct sy_error *err);
 

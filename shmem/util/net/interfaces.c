@@ -125,6 +125,27 @@ bool sy_ip_is_local(const struct sy_ip *ip)
     return local;
 }
 
+/* A neighbour whose hardware address is asked for, or has been in vain, has no flags. */
+bool sy_ip_is_absent(const struct sy_ip *ip)
+{
+    FILE *table = ip->family == 4 ? fopen("/proc/self/net/arp", "re") : NULL;
+    char text[INET_ADDRSTRLEN], address[INET_ADDRSTRLEN], line[256];
+    bool listed = false;
+    unsigned flags, all = 0;
+
+    if (!table)
+        return false;
+    inet_ntop(AF_INET, ip->bytes, text, sizeof text);
+    while (fgets(line, sizeof line, table)) {
+        if (sscanf(line, "%15s %*x %x", address, &flags) != 2 || strcmp(address, text) != 0)
+            continue;
+        listed = true;
+        all |= flags;
+    }
+    fclose(table);
+    return listed && !all;
+}
+
 char *sy_socket_text(const struct sockaddr_storage *address, char text[SY_IP_TEXT])
 {
     const struct sockaddr_in *four = (const struct sockaddr_in *)address;

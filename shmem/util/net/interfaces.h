@@ -78,6 +78,9 @@ struct sy_ip sy_socket_ip(const void *address);
 /* Whether it is an address of this machine now. */
 bool sy_ip_is_local(const struct sy_ip *ip);
 
+/* Whether it is an IPv4 address of a network of this machine, at which no machine answers (ARP). */
+bool sy_ip_is_absent(const struct sy_ip *ip);
+
 /* "10.1.2.3:5000", "[fe80::1%eth0]:5000"; returns text. */
 char *sy_socket_text(const struct sockaddr_storage *address, char text[SY_IP_TEXT]);
 

@@ -37,9 +37,7 @@ void sy_race_note(struct sy_race *race, unsigned attempt, unsigned seen, const c
     char text[SY_IP_TEXT];
     struct sy_ip ip = sy_socket_ip(&race->address[attempt]);
 
-    race->seen |= seen;
-    if (seen & SY_WAY_SILENT && !sy_ip_link_local(&ip) && sy_ip_is_local(&ip))
-        race->seen |= SY_WAY_OWN;
+    race->seen |= sy_way_to(&ip, seen);
     int length = snprintf(race->note + used, room, "%s%s: %s", used ? "; " : "",
                           sy_socket_text(&race->address[attempt], text), why);
 

@@ -6,11 +6,14 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "util/net/interfaces.h"
+
 enum sy_way {
     SY_WAY_SILENT = 1,  /* no answer to the request for a connection */
     SY_WAY_REFUSED = 2, /* nothing listens there, or a host on the path says so */
     SY_WAY_NONE = 4,    /* a router, or this machine, says that nothing gets there */
-    SY_WAY_OWN = 16     /* no answer from an address of this machine itself */
+    SY_WAY_OWN = 16,    /* no answer from an address of this machine itself */
+    SY_WAY_ABSENT = 32  /* no machine has that address */
 };
 
 /* What the error of an attempt tells of the way; 0: nothing. */
@@ -33,6 +36,16 @@ static inline unsigned sy_way_seen(int code)
     }
 }
 
+/* What an attempt at this address tells, of which sy_way_seen has told `seen`. */
+static inline unsigned sy_way_to(const struct sy_ip *ip, unsigned seen)
+{
+    if (!(seen & (SY_WAY_SILENT | SY_WAY_NONE)) || sy_ip_link_local(ip))
+        return seen;
+    if (sy_ip_loopback(ip) || sy_ip_is_local(ip))
+        return seen | SY_WAY_OWN;
+    return sy_ip_is_absent(ip) ? (seen & ~(unsigned)SY_WAY_SILENT) | SY_WAY_ABSENT : seen;
+}
+
 /* Writes what `seen` in all attempts means, to follow a list of addresses with what became of each;
  * "" where that is nothing. ports, interfaces: the settings that choose them. Returns text. */
 static inline const char *sy_way_text(unsigned seen, const char *ports, const char *interfaces,
@@ -44,6 +57,12 @@ static inline const char *sy_way_text(unsigned seen, const char *ports, const ch
         snprintf(text, room,
                  ". This machine's own address does not answer it: either the loopback interface, "
                  "over which that goes, is down (ip link set lo up), or a firewall drops it there");
+        return text;
+    }
+    if (seen & SY_WAY_ABSENT && !(seen & (SY_WAY_SILENT | SY_WAY_REFUSED))) {
+        snprintf(text, room,
+                 ". No machine answers for that address in its own network (ARP): the host is "
+                 "down or unplugged, or has another address now");
         return text;
     }
     if (seen & SY_WAY_SILENT) {

@@ -106,11 +106,13 @@ static void *message_descriptor(const struct ofi_message *message)
 void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why)
 {
     struct ofi_state *ofi = peer->ofi;
+    char advice[OFI_ADVICE];
 
     if (ofi->contacting)
         peer->refused = code;
     else if (peer->known && !ofi->closing)
-        ofi->host->lost(peer->pe, code < FI_ERRNO_OFFSET ? code : EIO, why);
+        ofi->host->lost(peer->pe, code < FI_ERRNO_OFFSET ? code : EIO,
+                        *sy_ofi_advice(&peer->at, code, advice) ? advice + strlen(". ") : why);
 }
 
 /* The provider has refused a message. A reply is for a PE that has left; a request that cannot be

@@ -167,7 +167,7 @@ static void probe_look(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t 
 static void probe_judge(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t now)
 {
     double silence = (double)(now - probe->answered) * 1e-9, most = probe_patience(ofi);
-    char address[INET6_ADDRSTRLEN], more[32] = "", why[320];
+    char address[INET6_ADDRSTRLEN], more[32] = "", advice[OFI_ADVICE], why[320 + OFI_ADVICE];
 
     probe_ip_text(&probe->to, address);
     if (probe->said && silence < most / SAID_PART) {
@@ -187,11 +187,15 @@ static void probe_judge(struct ofi_state *ofi, struct ofi_probe *probe, uint64_t
     }
     if (silence < (most > 2 * BEFORE ? most - BEFORE : most))
         return;
-    snprintf(why, sizeof why,
-             "its address %s has not answered for %.0f s (SHMEM_PEER_TIMEOUT): the host or the "
-             "network between is down; libfabric does not connect anew, so the job ends. The tcp "
-             "transport waits longer and does (SHMEM_TRANSPORTS=shm,tcp)",
-             address, silence);
+    snprintf(
+        why, sizeof why,
+        "its address %s has not answered for %.0f s (SHMEM_PEER_TIMEOUT)%s; libfabric does not "
+        "connect anew, so the job ends. The tcp transport waits longer and does "
+        "(SHMEM_TRANSPORTS=shm,tcp)",
+        address, silence,
+        *sy_ofi_advice(&probe->to, ETIMEDOUT, advice)
+            ? advice
+            : ": the host or the network between is down");
     ofi->host->lost(probe->pe, ETIMEDOUT, why);
 }
 
