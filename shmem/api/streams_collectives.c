@@ -4,8 +4,8 @@
 /* clang-format off */
 
 #define TOGETHER(TEAM, WHAT, ...) \
-    return sy_stream_together(stream, SY_ROUTINE, TEAM, SY_STREAM_##WHAT, \
-                              (struct sy_stream_data){__VA_ARGS__});
+    return sy_stream_together(stream, SY_ROUTINE, TEAM, \
+                              (struct sy_stream_data){SY_STREAM_##WHAT, __VA_ARGS__});
 
 SY_DEFINE(int, shmemx_barrier_all_on_stream, (shmemx_stream_t stream),
           TOGETHER(SHMEM_TEAM_WORLD, SYNC, .count = 0))

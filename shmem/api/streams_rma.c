@@ -7,16 +7,20 @@
 
 /* ---- put, get, put_signal of elements of one type or size ---- */
 
+#define ADD(WHAT, PE, ...) \
+    sy_stream_add_rma(stream, SY_ROUTINE, WHAT, (struct sy_stream_rma){__VA_ARGS__}, PE)
+#define ELEMENTS(BYTES) .dest = dest, .source = source, .length = (BYTES)
+
 #define DEFINE_CONTIGUOUS(PUT, GET, TYPE, BYTES) \
     SY_DEFINE_ON_STREAM(void, PUT, (TYPE *dest, const TYPE *source, size_t nelems, int pe), \
-                        sy_stream_add_put(stream, SY_ROUTINE, dest, source, nelems * BYTES, pe);) \
+                        ADD(SY_STREAM_PUT, pe, ELEMENTS(nelems * BYTES));) \
     SY_DEFINE_ON_STREAM(void, GET, (TYPE *dest, const TYPE *source, size_t nelems, int pe), \
-                        sy_stream_add_get(stream, SY_ROUTINE, dest, source, nelems * BYTES, pe);) \
+                        ADD(SY_STREAM_GET, pe, ELEMENTS(nelems * BYTES));) \
     SY_DEFINE_ON_STREAM(void, PUT##_signal, \
                         (TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, \
                          uint64_t signal, int sig_op, int pe), \
-                        sy_stream_add_put_signal(stream, SY_ROUTINE, dest, source, nelems * BYTES, \
-                                             (struct sy_stream_signal){sig_addr, signal, sig_op}, pe);)
+                        ADD(SY_STREAM_PUT_SIGNAL, pe, ELEMENTS(nelems * BYTES), \
+                            .signal = {sig_addr, signal, sig_op});)
 
 #define DEFINE_TYPED(NAME, TYPE) DEFINE_CONTIGUOUS(NAME##_put, NAME##_get, TYPE, sizeof(TYPE))
 SY_RMA_TYPES(DEFINE_TYPED)
@@ -32,36 +36,35 @@ SY_SIZES_AND_MEM(DEFINE_SIZED)
     SY_DEFINE_ON_STREAM(void, NAME##_p, (TYPE *dest, TYPE value, int pe), \
                         sy_stream_add_p(stream, SY_ROUTINE, dest, &value, sizeof value, pe);) \
     SY_DEFINE_ON_STREAM(void, NAME##_g, (TYPE *dest, const TYPE *source, int pe), \
-                        sy_stream_add_get(stream, SY_ROUTINE, dest, source, sizeof(TYPE), pe);)
+                        ADD(SY_STREAM_GET, pe, ELEMENTS(sizeof(TYPE)));)
 SY_RMA_TYPES(DEFINE_ELEMENT)
 #undef DEFINE_ELEMENT
 
 /* ---- strided: single elements, and blocks of elements; strides are in elements ---- */
 
-#define DEFINE_STRIDED(FUNCTION, SINGLE, BLOCKS, TYPE, BYTES) \
-    SY_DEFINE_ON_STREAM(void, SINGLE, (TYPE *dest, const TYPE *source, ptrdiff_t dst, \
-                                       ptrdiff_t sst, size_t nelems, int pe), \
-                        FUNCTION(stream, SY_ROUTINE, \
-                                 &(struct sy_stream_strided){dest, source, dst * (ptrdiff_t)BYTES, \
-                                                             sst * (ptrdiff_t)BYTES, BYTES, nelems}, \
-                                 pe);) \
-    SY_DEFINE_ON_STREAM(void, BLOCKS, (TYPE *dest, const TYPE *source, ptrdiff_t dst, \
-                                       ptrdiff_t sst, size_t bsize, size_t nblocks, int pe), \
-                        FUNCTION(stream, SY_ROUTINE, \
-                                 &(struct sy_stream_strided){dest, source, dst * (ptrdiff_t)BYTES, \
-                                                             sst * (ptrdiff_t)BYTES, \
-                                                             bsize * BYTES, nblocks}, \
-                                 pe);)
+#define DEFINE_BLOCKS(WHAT, NAME, PARAMETERS, ...) \
+    SY_DEFINE_ON_STREAM(void, NAME, PARAMETERS, \
+                        sy_stream_add_strided(stream, SY_ROUTINE, WHAT, \
+                                              &(struct sy_stream_strided){dest, source, __VA_ARGS__}, \
+                                              pe);)
+#define DEFINE_STRIDED(WHAT, SINGLE, BLOCKS, TYPE, BYTES) \
+    DEFINE_BLOCKS(WHAT, SINGLE, \
+                  (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
+                  dst * (ptrdiff_t)BYTES, sst * (ptrdiff_t)BYTES, BYTES, nelems) \
+    DEFINE_BLOCKS(WHAT, BLOCKS, \
+                  (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
+                   size_t nblocks, int pe), \
+                  dst * (ptrdiff_t)BYTES, sst * (ptrdiff_t)BYTES, bsize * BYTES, nblocks)
 
 #define DEFINE_TYPED(NAME, TYPE) \
-    DEFINE_STRIDED(sy_stream_add_iput, NAME##_iput, NAME##_ibput, TYPE, sizeof(TYPE)) \
-    DEFINE_STRIDED(sy_stream_add_iget, NAME##_iget, NAME##_ibget, TYPE, sizeof(TYPE))
+    DEFINE_STRIDED(SY_STREAM_IPUT, NAME##_iput, NAME##_ibput, TYPE, sizeof(TYPE)) \
+    DEFINE_STRIDED(SY_STREAM_IGET, NAME##_iget, NAME##_ibget, TYPE, sizeof(TYPE))
 SY_RMA_TYPES(DEFINE_TYPED)
 #undef DEFINE_TYPED
 
 #define DEFINE_SIZED(SIZE, BYTES) \
-    DEFINE_STRIDED(sy_stream_add_iput, iput##SIZE, ibput##SIZE, void, BYTES) \
-    DEFINE_STRIDED(sy_stream_add_iget, iget##SIZE, ibget##SIZE, void, BYTES)
+    DEFINE_STRIDED(SY_STREAM_IPUT, iput##SIZE, ibput##SIZE, void, BYTES) \
+    DEFINE_STRIDED(SY_STREAM_IGET, iget##SIZE, ibget##SIZE, void, BYTES)
 SY_SIZES(DEFINE_SIZED)
 #undef DEFINE_SIZED
 
@@ -115,17 +118,14 @@ SY_BITWISE_AMO_TYPES(DEFINE_BITWISE)
 
 #define DEFINE_SIGNAL(NAME, PARAMETERS, OP) \
     SY_DEFINE_ON_STREAM(void, NAME, PARAMETERS, \
-                        sy_stream_add_put_signal(stream, SY_ROUTINE, NULL, NULL, 0, \
-                                             (struct sy_stream_signal){sig_addr, signal, OP}, pe);)
+                        ADD(SY_STREAM_PUT_SIGNAL, pe, .signal = {sig_addr, signal, OP});)
 DEFINE_SIGNAL(signal_op, (uint64_t *sig_addr, uint64_t signal, int sig_op, int pe), sig_op)
 DEFINE_SIGNAL(signal_add, (uint64_t *sig_addr, uint64_t signal, int pe), SHMEM_SIGNAL_ADD)
 DEFINE_SIGNAL(signal_set, (uint64_t *sig_addr, uint64_t signal, int pe), SHMEM_SIGNAL_SET)
 
-SY_DEFINE(void, shmemx_fence_on_stream, (shmemx_stream_t stream),
-          sy_stream_fence(stream, SY_ROUTINE);)
-SY_DEFINE(void, shmemx_quiet_on_stream, (shmemx_stream_t stream),
-          sy_stream_quiet(stream, SY_ROUTINE);)
+SY_DEFINE(void, shmemx_fence_on_stream, (shmemx_stream_t stream), ADD(SY_STREAM_FENCE, 0, .length = 0);)
+SY_DEFINE(void, shmemx_quiet_on_stream, (shmemx_stream_t stream), ADD(SY_STREAM_QUIET, 0, .length = 0);)
 SY_DEFINE_ON_STREAM(void, pe_quiet, (const int *target_pes, size_t npes),
-                    sy_stream_pe_quiet(stream, SY_ROUTINE, target_pes, npes);)
+                    ADD(SY_STREAM_PE_QUIET, 0, .source = target_pes, .length = npes);)
 
 /* clang-format on */

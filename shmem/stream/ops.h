@@ -8,32 +8,32 @@
 
 /* ---- transfer.c; lengths and strides in bytes ---- */
 
-void sy_stream_add_put(struct sy_stream *stream, const char *routine, void *dest,
-                       const void *source, size_t length, int pe);
-void sy_stream_add_get(struct sy_stream *stream, const char *routine, void *dest,
-                       const void *source, size_t length, int pe);
+enum sy_stream_transfer {
+    SY_STREAM_PUT,
+    SY_STREAM_PUT_SIGNAL, /* with length 0 the signal is all that is sent */
+    SY_STREAM_GET,
+    SY_STREAM_IPUT,
+    SY_STREAM_IGET,
+    SY_STREAM_P,
+    SY_STREAM_UPDATE, /* an atomic operation without a result */
+    SY_STREAM_FETCH,  /* with one */
+    SY_STREAM_FENCE,
+    SY_STREAM_QUIET,
+    SY_STREAM_PE_QUIET /* of the `length` PEs at `source` */
+};
+
+void sy_stream_add_rma(struct sy_stream *stream, const char *routine, enum sy_stream_transfer what,
+                       struct sy_stream_rma rma, int pe);
 
 /* One element, of 16 bytes at most, whose value is copied. */
 void sy_stream_add_p(struct sy_stream *stream, const char *routine, void *dest, const void *value,
                      size_t length, int pe);
 
-void sy_stream_add_iput(struct sy_stream *stream, const char *routine,
-                        const struct sy_stream_strided *blocks, int pe);
-void sy_stream_add_iget(struct sy_stream *stream, const char *routine,
-                        const struct sy_stream_strided *blocks, int pe);
-
-/* With length 0 the signal is all that is sent. */
-void sy_stream_add_put_signal(struct sy_stream *stream, const char *routine, void *dest,
-                              const void *source, size_t length, struct sy_stream_signal signal,
-                              int pe);
-
+void sy_stream_add_strided(struct sy_stream *stream, const char *routine,
+                           enum sy_stream_transfer what, const struct sy_stream_strided *blocks,
+                           int pe);
 void sy_stream_add_amo(struct sy_stream *stream, const char *routine, struct sy_stream_amo amo,
                        int pe);
-
-void sy_stream_fence(struct sy_stream *stream, const char *routine);
-void sy_stream_quiet(struct sy_stream *stream, const char *routine);
-void sy_stream_pe_quiet(struct sy_stream *stream, const char *routine, const int *pes,
-                        size_t count);
 
 /* ---- wait.c ---- */
 
@@ -49,19 +49,8 @@ void sy_stream_wait_some(struct sy_stream *stream, const char *routine, struct s
 
 /* ---- together.c: 0, or -1 where there is no such team ---- */
 
-enum sy_stream_together {
-    SY_STREAM_SYNC,
-    SY_STREAM_ALLTOALL,
-    SY_STREAM_ALLTOALLS,
-    SY_STREAM_BROADCAST,
-    SY_STREAM_COLLECT,
-    SY_STREAM_FCOLLECT,
-    SY_STREAM_REDUCE,
-    SY_STREAM_SCAN
-};
-
 int sy_stream_together(struct sy_stream *stream, const char *routine, shmem_team_t team,
-                       enum sy_stream_together what, struct sy_stream_data data);
+                       struct sy_stream_data data);
 
 /* A function of the program. 0, or -1 for want of memory. */
 int sy_stream_call(struct sy_stream *stream, const char *routine, void (*fn)(void *), void *arg);

@@ -71,6 +71,14 @@ struct sy_stream_signal {
     int op;
 };
 
+/* A put or a get. */
+struct sy_stream_rma {
+    void *dest;
+    const void *source;
+    size_t length;
+    struct sy_stream_signal signal;
+};
+
 /* An atomic operation. result: where the old value goes, or NULL. */
 struct sy_stream_amo {
     enum sy_amo_op op;
@@ -91,8 +99,20 @@ struct sy_stream_set {
     const void *values;
 };
 
+enum sy_stream_together {
+    SY_STREAM_SYNC,
+    SY_STREAM_ALLTOALL,
+    SY_STREAM_ALLTOALLS,
+    SY_STREAM_BROADCAST,
+    SY_STREAM_COLLECT,
+    SY_STREAM_FCOLLECT,
+    SY_STREAM_REDUCE,
+    SY_STREAM_SCAN
+};
+
 /* What a collective routine is about. count: elements; size: bytes of one; strides in elements. */
 struct sy_stream_data {
+    enum sy_stream_together what;
     void *dest;
     const void *source;
     size_t count, size;
@@ -115,13 +135,12 @@ struct sy_stream_op {
     bool ready;           /* everything before it in its stream is complete */
     bool waits;           /* it is entered with its point */
     union {
+        struct sy_stream_rma rma;
         struct {
             void *dest;
-            const void *source;
             size_t length;
-            struct sy_stream_signal signal;
             unsigned char value[16];
-        } rma;
+        } p;
         struct sy_stream_strided strided;
         struct sy_stream_amo amo;
         struct {

@@ -17,8 +17,7 @@ static enum sy_step transfer_put(struct sy_stream_op *op)
 
 static enum sy_step transfer_p(struct sy_stream_op *op)
 {
-    sy_put(op->stream->ctx, op->to.rma.dest, op->to.rma.value, op->to.rma.length, op->pe,
-           SY_BLOCKING);
+    sy_put(op->stream->ctx, op->to.p.dest, op->to.p.value, op->to.p.length, op->pe, SY_BLOCKING);
     return SY_STEP_DONE;
 }
 
@@ -93,66 +92,51 @@ static enum sy_step transfer_pe_quiet(struct sy_stream_op *op)
 /* What writes to this PE's memory, and what reads another's, begins when all before it is complete:
  * it may want what that has brought. What comes behind it begins when it is complete: it may send
  * what that has brought, or write where that reads. */
-static const struct sy_stream_kind put = {.step = transfer_put, .issues = true, .joins = true},
-                                   p = {.step = transfer_p, .issues = true, .joins = true},
-                                   iput = {.step = transfer_iput, .issues = true, .joins = true},
-                                   put_signal = {.step = transfer_put_signal,
-                                                 .issues = true,
-                                                 .joins = true},
-                                   update = {.step = transfer_amo, .issues = true, .joins = true},
-                                   fence = {.step = transfer_fence, .issues = true, .joins = true},
-                                   get = {.step = transfer_get, .issues = true},
-                                   iget = {.step = transfer_iget, .issues = true},
-                                   fetch = {.step = transfer_amo, .issues = true},
-                                   quiet = {.step = transfer_quiet},
-                                   pe_quiet = {.step = transfer_pe_quiet};
+static const struct sy_stream_kind kinds[] = {
+    [SY_STREAM_PUT] = {.step = transfer_put, .issues = true, .joins = true},
+    [SY_STREAM_PUT_SIGNAL] = {.step = transfer_put_signal, .issues = true, .joins = true},
+    [SY_STREAM_GET] = {.step = transfer_get, .issues = true},
+    [SY_STREAM_IPUT] = {.step = transfer_iput, .issues = true, .joins = true},
+    [SY_STREAM_IGET] = {.step = transfer_iget, .issues = true},
+    [SY_STREAM_P] = {.step = transfer_p, .issues = true, .joins = true},
+    [SY_STREAM_UPDATE] = {.step = transfer_amo, .issues = true, .joins = true},
+    [SY_STREAM_FETCH] = {.step = transfer_amo, .issues = true},
+    [SY_STREAM_FENCE] = {.step = transfer_fence, .issues = true, .joins = true},
+    [SY_STREAM_QUIET] = {.step = transfer_quiet},
+    [SY_STREAM_PE_QUIET] = {.step = transfer_pe_quiet},
+};
 
-static void transfer_add(struct sy_stream *stream, const char *routine,
-                         const struct sy_stream_kind *kind, void *dest, const void *source,
-                         size_t length, int pe)
+void sy_stream_add_rma(struct sy_stream *stream, const char *routine, enum sy_stream_transfer what,
+                       struct sy_stream_rma rma, int pe)
 {
-    struct sy_stream_op *op = sy_stream_new(stream, routine, kind);
+    struct sy_stream_op *op = sy_stream_new(stream, routine, &kinds[what]);
 
     if (!op)
         return;
-    op->to.rma.dest = dest;
-    op->to.rma.source = source;
-    op->to.rma.length = length;
+    op->to.rma = rma;
     op->pe = pe;
     sy_stream_add(op);
-}
-
-void sy_stream_add_put(struct sy_stream *stream, const char *routine, void *dest,
-                       const void *source, size_t length, int pe)
-{
-    transfer_add(stream, routine, &put, dest, source, length, pe);
-}
-
-void sy_stream_add_get(struct sy_stream *stream, const char *routine, void *dest,
-                       const void *source, size_t length, int pe)
-{
-    transfer_add(stream, routine, &get, dest, source, length, pe);
 }
 
 void sy_stream_add_p(struct sy_stream *stream, const char *routine, void *dest, const void *value,
                      size_t length, int pe)
 {
-    struct sy_stream_op *op = sy_stream_new(stream, routine, &p);
+    struct sy_stream_op *op = sy_stream_new(stream, routine, &kinds[SY_STREAM_P]);
 
     if (!op)
         return;
-    op->to.rma.dest = dest;
-    op->to.rma.length = length;
+    op->to.p.dest = dest;
+    op->to.p.length = length;
+    memcpy(op->to.p.value, value, length);
     op->pe = pe;
-    memcpy(op->to.rma.value, value, length);
     sy_stream_add(op);
 }
 
-static void transfer_add_strided(struct sy_stream *stream, const char *routine,
-                                 const struct sy_stream_kind *kind,
-                                 const struct sy_stream_strided *blocks, int pe)
+void sy_stream_add_strided(struct sy_stream *stream, const char *routine,
+                           enum sy_stream_transfer what, const struct sy_stream_strided *blocks,
+                           int pe)
 {
-    struct sy_stream_op *op = sy_stream_new(stream, routine, kind);
+    struct sy_stream_op *op = sy_stream_new(stream, routine, &kinds[what]);
 
     if (!op)
         return;
@@ -161,66 +145,15 @@ static void transfer_add_strided(struct sy_stream *stream, const char *routine,
     sy_stream_add(op);
 }
 
-void sy_stream_add_iput(struct sy_stream *stream, const char *routine,
-                        const struct sy_stream_strided *blocks, int pe)
-{
-    transfer_add_strided(stream, routine, &iput, blocks, pe);
-}
-
-void sy_stream_add_iget(struct sy_stream *stream, const char *routine,
-                        const struct sy_stream_strided *blocks, int pe)
-{
-    transfer_add_strided(stream, routine, &iget, blocks, pe);
-}
-
-void sy_stream_add_put_signal(struct sy_stream *stream, const char *routine, void *dest,
-                              const void *source, size_t length, struct sy_stream_signal signal,
-                              int pe)
-{
-    struct sy_stream_op *op = sy_stream_new(stream, routine, &put_signal);
-
-    if (!op)
-        return;
-    op->to.rma.dest = dest;
-    op->to.rma.source = source;
-    op->to.rma.length = length;
-    op->to.rma.signal = signal;
-    op->pe = pe;
-    sy_stream_add(op);
-}
-
 void sy_stream_add_amo(struct sy_stream *stream, const char *routine, struct sy_stream_amo amo,
                        int pe)
 {
-    struct sy_stream_op *op = sy_stream_new(stream, routine, amo.result ? &fetch : &update);
+    struct sy_stream_op *op = sy_stream_new(
+        stream, routine, &kinds[amo.result ? SY_STREAM_FETCH : SY_STREAM_UPDATE]);
 
     if (!op)
         return;
     op->to.amo = amo;
     op->pe = pe;
     sy_stream_add(op);
-}
-
-static void transfer_add_order(struct sy_stream *stream, const char *routine,
-                               const struct sy_stream_kind *kind)
-{
-    struct sy_stream_op *op = sy_stream_new(stream, routine, kind);
-
-    if (op)
-        sy_stream_add(op);
-}
-
-void sy_stream_fence(struct sy_stream *stream, const char *routine)
-{
-    transfer_add_order(stream, routine, &fence);
-}
-
-void sy_stream_quiet(struct sy_stream *stream, const char *routine)
-{
-    transfer_add_order(stream, routine, &quiet);
-}
-
-void sy_stream_pe_quiet(struct sy_stream *stream, const char *routine, const int *pes, size_t count)
-{
-    transfer_add(stream, routine, &pe_quiet, NULL, pes, count, 0);
 }
