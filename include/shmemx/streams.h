@@ -47,178 +47,117 @@ int SY_API(shmemx_event_query)(shmemx_event_t event);
 int SY_API(shmemx_event_synchronize)(shmemx_event_t event);
 int SY_API(shmemx_stream_wait_event)(shmemx_stream_t stream, shmemx_event_t event);
 
+/* A routine that adds an operation to a stream, its last argument. */
+#define SY_ON_STREAM(RESULT, NAME, ...)                                                            \
+    RESULT SY_API(shmemx_##NAME##_on_stream)(__VA_ARGS__, shmemx_stream_t stream);
+
 /* clang-format off */
 
 /* Transfers. p copies its value at once; g writes to dest. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmemx_##TYPENAME##_put_on_stream)(TYPE *dest, const TYPE *source, size_t nelems, \
-                                                   int pe, shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_get_on_stream)(TYPE *dest, const TYPE *source, size_t nelems, \
-                                                   int pe, shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_p_on_stream)(TYPE *dest, TYPE value, int pe, \
-                                                 shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_g_on_stream)(TYPE *dest, const TYPE *source, int pe, \
-                                                 shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_iput_on_stream)(TYPE *dest, const TYPE *source, \
-                                                    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, \
-                                                    int pe, shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_iget_on_stream)(TYPE *dest, const TYPE *source, \
-                                                    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, \
-                                                    int pe, shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_ibput_on_stream)(TYPE *dest, const TYPE *source, \
-                                                     ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
-                                                     size_t nblocks, int pe, \
-                                                     shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_ibget_on_stream)(TYPE *dest, const TYPE *source, \
-                                                     ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
-                                                     size_t nblocks, int pe, \
-                                                     shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_put_signal_on_stream)(TYPE *dest, const TYPE *source, \
-                                                          size_t nelems, uint64_t *sig_addr, \
-                                                          uint64_t signal, int sig_op, int pe, \
-                                                          shmemx_stream_t stream);
+    SY_ON_STREAM(void, TYPENAME##_put, TYPE *dest, const TYPE *source, size_t nelems, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_get, TYPE *dest, const TYPE *source, size_t nelems, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_p, TYPE *dest, TYPE value, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_g, TYPE *dest, const TYPE *source, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_iput, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
+                 ptrdiff_t sst, size_t nelems, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_iget, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
+                 ptrdiff_t sst, size_t nelems, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_ibput, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
+                 ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_ibget, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
+                 ptrdiff_t sst, size_t bsize, size_t nblocks, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_put_signal, TYPE *dest, const TYPE *source, size_t nelems, \
+                 uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 SY_RMA_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(SIZE, BYTES) \
-    void SY_API(shmemx_put##SIZE##_on_stream)(void *dest, const void *source, size_t nelems, \
-                                              int pe, shmemx_stream_t stream); \
-    void SY_API(shmemx_get##SIZE##_on_stream)(void *dest, const void *source, size_t nelems, \
-                                              int pe, shmemx_stream_t stream); \
-    void SY_API(shmemx_put##SIZE##_signal_on_stream)(void *dest, const void *source, \
-                                                     size_t nelems, uint64_t *sig_addr, \
-                                                     uint64_t signal, int sig_op, int pe, \
-                                                     shmemx_stream_t stream);
+    SY_ON_STREAM(void, put##SIZE, void *dest, const void *source, size_t nelems, int pe) \
+    SY_ON_STREAM(void, get##SIZE, void *dest, const void *source, size_t nelems, int pe) \
+    SY_ON_STREAM(void, put##SIZE##_signal, void *dest, const void *source, size_t nelems, \
+                 uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 SY_SIZES_AND_MEM(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(SIZE, BYTES) \
-    void SY_API(shmemx_iput##SIZE##_on_stream)(void *dest, const void *source, ptrdiff_t dst, \
-                                               ptrdiff_t sst, size_t nelems, int pe, \
-                                               shmemx_stream_t stream); \
-    void SY_API(shmemx_iget##SIZE##_on_stream)(void *dest, const void *source, ptrdiff_t dst, \
-                                               ptrdiff_t sst, size_t nelems, int pe, \
-                                               shmemx_stream_t stream); \
-    void SY_API(shmemx_ibput##SIZE##_on_stream)(void *dest, const void *source, ptrdiff_t dst, \
-                                                ptrdiff_t sst, size_t bsize, size_t nblocks, \
-                                                int pe, shmemx_stream_t stream); \
-    void SY_API(shmemx_ibget##SIZE##_on_stream)(void *dest, const void *source, ptrdiff_t dst, \
-                                                ptrdiff_t sst, size_t bsize, size_t nblocks, \
-                                                int pe, shmemx_stream_t stream);
+    SY_ON_STREAM(void, iput##SIZE, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
+                 size_t nelems, int pe) \
+    SY_ON_STREAM(void, iget##SIZE, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
+                 size_t nelems, int pe) \
+    SY_ON_STREAM(void, ibput##SIZE, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
+                 size_t bsize, size_t nblocks, int pe) \
+    SY_ON_STREAM(void, ibget##SIZE, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
+                 size_t bsize, size_t nblocks, int pe)
 SY_SIZES(SY_DECLARE)
 #undef SY_DECLARE
 
-/* clang-format on */
-
 /* The change of a signal without data. signal_op: by sig_op. */
-void SY_API(shmemx_signal_op_on_stream)(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
-                                        shmemx_stream_t stream);
-void SY_API(shmemx_signal_add_on_stream)(uint64_t *sig_addr, uint64_t signal, int pe,
-                                         shmemx_stream_t stream);
-void SY_API(shmemx_signal_set_on_stream)(uint64_t *sig_addr, uint64_t signal, int pe,
-                                         shmemx_stream_t stream);
-
-/* clang-format off */
+SY_ON_STREAM(void, signal_op, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
+SY_ON_STREAM(void, signal_add, uint64_t *sig_addr, uint64_t signal, int pe)
+SY_ON_STREAM(void, signal_set, uint64_t *sig_addr, uint64_t signal, int pe)
 
 /* Atomic memory operations; those that fetch write the old value to fetch. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmemx_##TYPENAME##_atomic_fetch_on_stream)(TYPE *fetch, const TYPE *source, \
-                                                            int pe, shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_atomic_set_on_stream)(TYPE *dest, TYPE value, int pe, \
-                                                          shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_atomic_swap_on_stream)(TYPE *fetch, TYPE *dest, TYPE value, \
-                                                           int pe, shmemx_stream_t stream);
+    SY_ON_STREAM(void, TYPENAME##_atomic_fetch, TYPE *fetch, const TYPE *source, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_atomic_set, TYPE *dest, TYPE value, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_atomic_swap, TYPE *fetch, TYPE *dest, TYPE value, int pe)
 SY_EXTENDED_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmemx_##TYPENAME##_atomic_compare_swap_on_stream)(TYPE *fetch, TYPE *dest, \
-                                                                   TYPE cond, TYPE value, int pe, \
-                                                                   shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_atomic_fetch_inc_on_stream)(TYPE *fetch, TYPE *dest, int pe, \
-                                                                shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_atomic_inc_on_stream)(TYPE *dest, int pe, \
-                                                          shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_atomic_fetch_add_on_stream)(TYPE *fetch, TYPE *dest, \
-                                                                TYPE value, int pe, \
-                                                                shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_atomic_add_on_stream)(TYPE *dest, TYPE value, int pe, \
-                                                          shmemx_stream_t stream);
+    SY_ON_STREAM(void, TYPENAME##_atomic_compare_swap, TYPE *fetch, TYPE *dest, TYPE cond, \
+                 TYPE value, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_atomic_fetch_inc, TYPE *fetch, TYPE *dest, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_atomic_inc, TYPE *dest, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_atomic_fetch_add, TYPE *fetch, TYPE *dest, TYPE value, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_atomic_add, TYPE *dest, TYPE value, int pe)
 SY_STANDARD_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmemx_##TYPENAME##_atomic_fetch_and_on_stream)(TYPE *fetch, TYPE *dest, \
-                                                                TYPE value, int pe, \
-                                                                shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_atomic_and_on_stream)(TYPE *dest, TYPE value, int pe, \
-                                                          shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_atomic_fetch_or_on_stream)(TYPE *fetch, TYPE *dest, \
-                                                               TYPE value, int pe, \
-                                                               shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_atomic_or_on_stream)(TYPE *dest, TYPE value, int pe, \
-                                                         shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_atomic_fetch_xor_on_stream)(TYPE *fetch, TYPE *dest, \
-                                                                TYPE value, int pe, \
-                                                                shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_atomic_xor_on_stream)(TYPE *dest, TYPE value, int pe, \
-                                                          shmemx_stream_t stream);
+    SY_ON_STREAM(void, TYPENAME##_atomic_fetch_and, TYPE *fetch, TYPE *dest, TYPE value, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_atomic_and, TYPE *dest, TYPE value, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_atomic_fetch_or, TYPE *fetch, TYPE *dest, TYPE value, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_atomic_or, TYPE *dest, TYPE value, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_atomic_fetch_xor, TYPE *fetch, TYPE *dest, TYPE value, int pe) \
+    SY_ON_STREAM(void, TYPENAME##_atomic_xor, TYPE *dest, TYPE value, int pe)
 SY_BITWISE_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 /* Waits. wait: until the variable is not cmp_value. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmemx_##TYPENAME##_wait_until_on_stream)(TYPE *ivar, int cmp, TYPE cmp_value, \
-                                                          shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_wait_on_stream)(TYPE *ivar, TYPE cmp_value, \
-                                                    shmemx_stream_t stream);
+    SY_ON_STREAM(void, TYPENAME##_wait_until, TYPE *ivar, int cmp, TYPE cmp_value) \
+    SY_ON_STREAM(void, TYPENAME##_wait, TYPE *ivar, TYPE cmp_value)
 SY_WAIT_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 /* The index that wait_until_any returns goes to *index, the number that wait_until_some returns to
  * *count. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmemx_##TYPENAME##_wait_until_all_on_stream)(TYPE *ivars, size_t nelems, \
-                                                              const int *status, int cmp, \
-                                                              TYPE cmp_value, \
-                                                              shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_wait_until_any_on_stream)(TYPE *ivars, size_t nelems, \
-                                                              const int *status, int cmp, \
-                                                              TYPE cmp_value, size_t *index, \
-                                                              shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_wait_until_some_on_stream)(TYPE *ivars, size_t nelems, \
-                                                               size_t *indices, \
-                                                               const int *status, int cmp, \
-                                                               TYPE cmp_value, size_t *count, \
-                                                               shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_wait_until_all_vector_on_stream)(TYPE *ivars, size_t nelems, \
-                                                                     const int *status, int cmp, \
-                                                                     const TYPE *cmp_values, \
-                                                                     shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_wait_until_any_vector_on_stream)(TYPE *ivars, size_t nelems, \
-                                                                     const int *status, int cmp, \
-                                                                     const TYPE *cmp_values, \
-                                                                     size_t *index, \
-                                                                     shmemx_stream_t stream); \
-    void SY_API(shmemx_##TYPENAME##_wait_until_some_vector_on_stream)(TYPE *ivars, size_t nelems, \
-                                                                      size_t *indices, \
-                                                                      const int *status, int cmp, \
-                                                                      const TYPE *cmp_values, \
-                                                                      size_t *count, \
-                                                                      shmemx_stream_t stream);
+    SY_ON_STREAM(void, TYPENAME##_wait_until_all, TYPE *ivars, size_t nelems, const int *status, \
+                 int cmp, TYPE cmp_value) \
+    SY_ON_STREAM(void, TYPENAME##_wait_until_any, TYPE *ivars, size_t nelems, const int *status, \
+                 int cmp, TYPE cmp_value, size_t *index) \
+    SY_ON_STREAM(void, TYPENAME##_wait_until_some, TYPE *ivars, size_t nelems, size_t *indices, \
+                 const int *status, int cmp, TYPE cmp_value, size_t *count) \
+    SY_ON_STREAM(void, TYPENAME##_wait_until_all_vector, TYPE *ivars, size_t nelems, \
+                 const int *status, int cmp, const TYPE *cmp_values) \
+    SY_ON_STREAM(void, TYPENAME##_wait_until_any_vector, TYPE *ivars, size_t nelems, \
+                 const int *status, int cmp, const TYPE *cmp_values, size_t *index) \
+    SY_ON_STREAM(void, TYPENAME##_wait_until_some_vector, TYPE *ivars, size_t nelems, \
+                 size_t *indices, const int *status, int cmp, const TYPE *cmp_values, \
+                 size_t *count)
 SY_STANDARD_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
-/* clang-format on */
-
-void SY_API(shmemx_signal_wait_until_on_stream)(uint64_t *sig_addr, int cmp, uint64_t cmp_value,
-                                                shmemx_stream_t stream);
+SY_ON_STREAM(void, signal_wait_until, uint64_t *sig_addr, int cmp, uint64_t cmp_value)
 
 /* fence orders the stream's own operations, quiet completes them, pe_quiet completes at least those
  * towards the PEs that are named. */
 void SY_API(shmemx_fence_on_stream)(shmemx_stream_t stream);
 void SY_API(shmemx_quiet_on_stream)(shmemx_stream_t stream);
-void SY_API(shmemx_pe_quiet_on_stream)(const int *target_pes, size_t npes, shmemx_stream_t stream);
+SY_ON_STREAM(void, pe_quiet, const int *target_pes, size_t npes)
 
 /* Collective routines. The team may be another than the stream's. The collectives of a team are
  * carried out one after another, in the order in which they have been added to whatever streams of
@@ -228,82 +167,62 @@ void SY_API(shmemx_pe_quiet_on_stream)(const int *target_pes, size_t npes, shmem
  * completes what the stream has started, on no other context. */
 int SY_API(shmemx_barrier_all_on_stream)(shmemx_stream_t stream);
 int SY_API(shmemx_sync_all_on_stream)(shmemx_stream_t stream);
-int SY_API(shmemx_barrier_on_stream)(shmem_team_t team, shmemx_stream_t stream);
-int SY_API(shmemx_team_sync_on_stream)(shmem_team_t team, shmemx_stream_t stream);
-
-/* clang-format off */
+SY_ON_STREAM(int, barrier, shmem_team_t team)
+SY_ON_STREAM(int, team_sync, shmem_team_t team)
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    int SY_API(shmemx_##TYPENAME##_alltoall_on_stream)(shmem_team_t team, TYPE *dest, \
-                                                       const TYPE *source, size_t nelems, \
-                                                       shmemx_stream_t stream); \
-    int SY_API(shmemx_##TYPENAME##_alltoalls_on_stream)(shmem_team_t team, TYPE *dest, \
-                                                        const TYPE *source, ptrdiff_t dst, \
-                                                        ptrdiff_t sst, size_t nelems, \
-                                                        shmemx_stream_t stream); \
-    int SY_API(shmemx_##TYPENAME##_broadcast_on_stream)(shmem_team_t team, TYPE *dest, \
-                                                        const TYPE *source, size_t nelems, \
-                                                        int PE_root, shmemx_stream_t stream); \
-    int SY_API(shmemx_##TYPENAME##_collect_on_stream)(shmem_team_t team, TYPE *dest, \
-                                                      const TYPE *source, size_t nelems, \
-                                                      shmemx_stream_t stream); \
-    int SY_API(shmemx_##TYPENAME##_fcollect_on_stream)(shmem_team_t team, TYPE *dest, \
-                                                       const TYPE *source, size_t nelems, \
-                                                       shmemx_stream_t stream);
+    SY_ON_STREAM(int, TYPENAME##_alltoall, shmem_team_t team, TYPE *dest, const TYPE *source, \
+                 size_t nelems) \
+    SY_ON_STREAM(int, TYPENAME##_alltoalls, shmem_team_t team, TYPE *dest, const TYPE *source, \
+                 ptrdiff_t dst, ptrdiff_t sst, size_t nelems) \
+    SY_ON_STREAM(int, TYPENAME##_broadcast, shmem_team_t team, TYPE *dest, const TYPE *source, \
+                 size_t nelems, int PE_root) \
+    SY_ON_STREAM(int, TYPENAME##_collect, shmem_team_t team, TYPE *dest, const TYPE *source, \
+                 size_t nelems) \
+    SY_ON_STREAM(int, TYPENAME##_fcollect, shmem_team_t team, TYPE *dest, const TYPE *source, \
+                 size_t nelems)
 SY_RMA_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
-int SY_API(shmemx_alltoallmem_on_stream)(shmem_team_t team, void *dest, const void *source,
-                                         size_t nelems, shmemx_stream_t stream);
-int SY_API(shmemx_alltoallsmem_on_stream)(shmem_team_t team, void *dest, const void *source,
-                                          ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
-                                          shmemx_stream_t stream);
-int SY_API(shmemx_broadcastmem_on_stream)(shmem_team_t team, void *dest, const void *source,
-                                          size_t nelems, int PE_root, shmemx_stream_t stream);
-int SY_API(shmemx_collectmem_on_stream)(shmem_team_t team, void *dest, const void *source,
-                                        size_t nelems, shmemx_stream_t stream);
-int SY_API(shmemx_fcollectmem_on_stream)(shmem_team_t team, void *dest, const void *source,
-                                         size_t nelems, shmemx_stream_t stream);
+SY_ON_STREAM(int, alltoallmem, shmem_team_t team, void *dest, const void *source, size_t nelems)
+SY_ON_STREAM(int, alltoallsmem, shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
+             ptrdiff_t sst, size_t nelems)
+SY_ON_STREAM(int, broadcastmem, shmem_team_t team, void *dest, const void *source, size_t nelems,
+             int PE_root)
+SY_ON_STREAM(int, collectmem, shmem_team_t team, void *dest, const void *source, size_t nelems)
+SY_ON_STREAM(int, fcollectmem, shmem_team_t team, void *dest, const void *source, size_t nelems)
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    int SY_API(shmemx_##TYPENAME##_and_reduce_on_stream)(shmem_team_t team, TYPE *dest, \
-                                                         const TYPE *source, size_t nreduce, \
-                                                         shmemx_stream_t stream); \
-    int SY_API(shmemx_##TYPENAME##_or_reduce_on_stream)(shmem_team_t team, TYPE *dest, \
-                                                        const TYPE *source, size_t nreduce, \
-                                                        shmemx_stream_t stream); \
-    int SY_API(shmemx_##TYPENAME##_xor_reduce_on_stream)(shmem_team_t team, TYPE *dest, \
-                                                         const TYPE *source, size_t nreduce, \
-                                                         shmemx_stream_t stream);
+    SY_ON_STREAM(int, TYPENAME##_and_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
+                 size_t nreduce) \
+    SY_ON_STREAM(int, TYPENAME##_or_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
+                 size_t nreduce) \
+    SY_ON_STREAM(int, TYPENAME##_xor_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
+                 size_t nreduce)
 SY_BITWISE_REDUCE_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    int SY_API(shmemx_##TYPENAME##_max_reduce_on_stream)(shmem_team_t team, TYPE *dest, \
-                                                         const TYPE *source, size_t nreduce, \
-                                                         shmemx_stream_t stream); \
-    int SY_API(shmemx_##TYPENAME##_min_reduce_on_stream)(shmem_team_t team, TYPE *dest, \
-                                                         const TYPE *source, size_t nreduce, \
-                                                         shmemx_stream_t stream);
+    SY_ON_STREAM(int, TYPENAME##_max_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
+                 size_t nreduce) \
+    SY_ON_STREAM(int, TYPENAME##_min_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
+                 size_t nreduce)
 SY_COMPARE_REDUCE_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    int SY_API(shmemx_##TYPENAME##_sum_reduce_on_stream)(shmem_team_t team, TYPE *dest, \
-                                                         const TYPE *source, size_t nreduce, \
-                                                         shmemx_stream_t stream); \
-    int SY_API(shmemx_##TYPENAME##_prod_reduce_on_stream)(shmem_team_t team, TYPE *dest, \
-                                                          const TYPE *source, size_t nreduce, \
-                                                          shmemx_stream_t stream); \
-    int SY_API(shmemx_##TYPENAME##_sum_inscan_on_stream)(shmem_team_t team, TYPE *dest, \
-                                                         const TYPE *source, size_t nelems, \
-                                                         shmemx_stream_t stream); \
-    int SY_API(shmemx_##TYPENAME##_sum_exscan_on_stream)(shmem_team_t team, TYPE *dest, \
-                                                         const TYPE *source, size_t nelems, \
-                                                         shmemx_stream_t stream);
+    SY_ON_STREAM(int, TYPENAME##_sum_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
+                 size_t nreduce) \
+    SY_ON_STREAM(int, TYPENAME##_prod_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
+                 size_t nreduce) \
+    SY_ON_STREAM(int, TYPENAME##_sum_inscan, shmem_team_t team, TYPE *dest, const TYPE *source, \
+                 size_t nelems) \
+    SY_ON_STREAM(int, TYPENAME##_sum_exscan, shmem_team_t team, TYPE *dest, const TYPE *source, \
+                 size_t nelems)
 SY_ARITHMETIC_REDUCE_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 /* clang-format on */
 
+#undef SY_ON_STREAM
 #endif
