@@ -1,4 +1,4 @@
-/* The length of a file, and files in which the kernel tells a number. */
+/* The length of a file, and files in which the kernel tells numbers. */
 #ifndef SY_UTIL_FILE_H
 #define SY_UTIL_FILE_H
 
@@ -37,6 +37,27 @@ static inline long sy_file_count(const char *path, const char *name)
     if (file)
         fclose(file);
     return number;
+}
+
+/* The numbers below `end` in a list such as "0-3,7", the first line of a file, as bits of `set`,
+ * which has room for them. Without such a file none. */
+static inline void sy_file_set(const char *path, unsigned long *set, unsigned end)
+{
+    const unsigned word = 8 * sizeof *set;
+    FILE *file = fopen(path, "re");
+    unsigned first, last;
+
+    memset(set, 0, end / 8);
+    while (file && fscanf(file, "%u", &first) == 1) {
+        if (fscanf(file, "-%u", &last) != 1)
+            last = first;
+        for (; first <= last && first < end; first++)
+            set[first / word] |= 1ul << first % word;
+        if (fgetc(file) != ',')
+            break;
+    }
+    if (file)
+        fclose(file);
 }
 
 #endif

@@ -43,24 +43,12 @@ __attribute__((format(printf, 2, 3))) static void pages_got(struct sy_pages *pag
 
 /* ---- what the machine has ---- */
 
-/* The nodes that have memory, as bits: of a list as "0-1,3". Without such a file, one. */
+/* The nodes that have memory, as bits. Where the kernel does not say, one. */
 static unsigned long pages_nodes(void)
 {
-    FILE *file = fopen("/sys/devices/system/node/has_memory", "re");
-    unsigned long nodes = 0;
-    unsigned first, last;
+    unsigned long nodes;
 
-    while (file && fscanf(file, "%u", &first) == 1) {
-        last = first;
-        if (fscanf(file, "-%u", &last) != 1)
-            last = first;
-        for (unsigned i = first; i <= last && i < 8 * sizeof nodes; i++)
-            nodes |= 1ul << i;
-        if (fgetc(file) != ',')
-            break;
-    }
-    if (file)
-        fclose(file);
+    sy_file_set("/sys/devices/system/node/has_memory", &nodes, 8 * sizeof nodes);
     return nodes ? nodes : 1;
 }
 

@@ -8,6 +8,7 @@
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/spec.h"
 #include "config.h"
+#include "util/file.h"
 
 const char *sy_bind_name(int binding)
 {
@@ -36,31 +37,22 @@ const char *sy_bind_text(const cpu_set_t *set, char *text, size_t room)
     return text;
 }
 
-/* Adds a processor to *order, and then those of the same core, as the kernel lists them ("0,64" or
- * "0-1"). Returns whether it has any. */
+/* Adds to *order the first processor that is left, and the others of its core. Returns whether
+ * there are others. */
 static bool bind_add_core(int cpu, cpu_set_t *left, int *order, int *count)
 {
+    int before = *count;
+    cpu_set_t core;
     char path[80];
-    int from, to, before = *count;
-    FILE *file;
 
-    order[(*count)++] = cpu;
-    CPU_CLR(cpu, left);
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
-    file = fopen(path, "re");
-    while (file && fscanf(file, "%d", &from) == 1) {
-        if (fscanf(file, "-%d", &to) != 1)
-            to = from;
-        for (; from <= to && from >= 0 && from < CPU_SETSIZE; from++) {
-            if (CPU_ISSET(from, left))
-                order[(*count)++] = from;
-            CPU_CLR(from, left);
+    sy_file_set(path, (unsigned long *)&core, CPU_SETSIZE);
+    CPU_SET(cpu, &core);
+    for (; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &core) && CPU_ISSET(cpu, left)) {
+            order[(*count)++] = cpu;
+            CPU_CLR(cpu, left);
         }
-        if (fgetc(file) != ',')
-            break;
-    }
-    if (file)
-        fclose(file);
     return *count - before > 1;
 }
 
