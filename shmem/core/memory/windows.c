@@ -275,38 +275,30 @@ static bool windows_hot_taken(void)
            atomic_exchange(&hot_taken, true);
 }
 
-/* Has this thread find a space, which stays as long as the program uses it. */
-static void windows_hot_own(unsigned window)
-{
-    const struct sy_window_entry *entry = &sy_windows.entry[window];
-    uint32_t version = atomic_load_explicit(&sy_windows_version, memory_order_acquire);
-
-    if (version % 2)
-        return;
-    sy_hot_own.version = version;
-    sy_hot_own.space = (struct sy_hot_space){.base = (uintptr_t)entry->own.base,
-                                             .length = entry->own.length,
-                                             .peer = entry->peer,
-                                             .absent = entry->absent,
-                                             .window = window};
-}
-
-/* Has the inline path find a space. The length is written last, for threads that look meanwhile. */
+/* Has the inline path find a space: this thread's, or that of all. There the length is written
+ * last, for threads that look meanwhile. */
 void sy_windows_hot_space(unsigned window)
 {
     const struct sy_window_entry *entry = &sy_windows.entry[window];
+    uint32_t version = atomic_load_explicit(&sy_windows_version, memory_order_acquire);
+    const struct sy_hot_space space = {.base = (uintptr_t)entry->own.base,
+                                       .length = entry->own.length,
+                                       .peer = entry->peer,
+                                       .absent = entry->absent,
+                                       .window = window};
 
     if (sy_hot_leaves(0) || entry->own.kind == SY_REGION_DEVICE)
         return;
     if (hot_threads && windows_hot_taken()) {
-        windows_hot_own(window);
+        if (version % 2 == 0)
+            sy_hot_own = (struct sy_hot_own){version, space};
         return;
     }
     __atomic_store_n(&sy_hot.space.window, window, __ATOMIC_RELAXED);
-    sy_hot.space.absent = entry->absent;
-    sy_hot.space.peer = entry->peer;
-    __atomic_store_n(&sy_hot.space.base, (uintptr_t)entry->own.base, __ATOMIC_RELAXED);
-    __atomic_store_n(&sy_hot.space.length, entry->own.length, __ATOMIC_RELEASE);
+    sy_hot.space.absent = space.absent;
+    sy_hot.space.peer = space.peer;
+    __atomic_store_n(&sy_hot.space.base, space.base, __ATOMIC_RELAXED);
+    __atomic_store_n(&sy_hot.space.length, space.length, __ATOMIC_RELEASE);
 }
 
 void *sy_windows_memory(int pe, unsigned window, uint64_t offset, size_t length)
