@@ -62,24 +62,20 @@ struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *er
     const uint64_t one = 1;
     struct ev_loop *loop = NULL;
 
-    /* libev looks at no error of this, and its loop would never be woken. */
-    if (!rc && write(event, &one, sizeof one) < 0) {
-        rc = sy_fail(err, errno, "the progress thread cannot be woken: write: %s%s",
-                     strerror(errno), sy_denied_hint(errno));
-        close(event);
-        if (epoll >= 0)
-            close(epoll);
-        return NULL;
-    }
+    const char *what = "descriptors for the progress thread to wait on";
 
-    if (rc && !pipe(pair)) {
+    if (!rc && write(event, &one, sizeof one) < 0) {
+        /* libev looks at no error of this, and its loop would never be woken. */
+        rc = errno;
+        what = "the progress thread cannot be woken: write";
+    } else if (rc && !pipe(pair)) {
         event = pair[0];
         close(pair[1]);
         rc = 0;
     }
     if (!no_epoll && !rc)
         no_epoll = -libev_try_epoll(epoll, event);
-    if (no_epoll == EMFILE || no_epoll == ENFILE)
+    if (!rc && (no_epoll == EMFILE || no_epoll == ENFILE))
         rc = no_epoll;
     if (epoll >= 0)
         close(epoll);
@@ -92,7 +88,7 @@ struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *er
         rc = loop ? 0 : ENOMEM;
     }
     if (rc)
-        sy_fail(err, rc, "descriptors for the progress thread to wait on: %s%s%s", strerror(rc),
-                rc == EMFILE ? "; raise ulimit -n" : "", sy_denied_hint(rc));
+        sy_fail(err, rc, "%s: %s%s%s", what, strerror(rc), rc == EMFILE ? "; raise ulimit -n" : "",
+                sy_denied_hint(rc));
     return loop;
 }
