@@ -121,6 +121,7 @@ static int flags_apply(struct sy_parser *parser, const struct sy_flag *flag)
     void *at = (char *)parser->flags + flag->at;
     long number;
 
+    parser->flag = flag;
     switch (flag->kind) {
     case SY_FLAG_SWITCH:
         *(bool *)at = true;

@@ -76,7 +76,13 @@ static int flags_table_export_list(struct sy_exports *exports, const char *optio
     return rc;
 }
 
-static int take_export(struct sy_parser *parser)
+/* Where the option's variables go: to this program's, or to those of all. */
+static struct sy_exports *flags_table_exports(const struct sy_parser *parser)
+{
+    return parser->flag->number ? &parser->flags->exports : &parser->app->exports;
+}
+
+static int flags_table_take_export(struct sy_parser *parser)
 {
     return flags_table_export_word(&parser->app->exports, parser->option, parser->value);
 }
@@ -88,43 +94,20 @@ static int flags_table_take_pair(struct sy_parser *parser)
     if (strncmp(value, "SHMEM_BOOT_", 11) == 0)
         return sy_flags_wrong("%s %s: the variables SHMEM_BOOT_* are set by oshrun itself",
                               parser->option, value);
-    return flags_table_add_export(&parser->app->exports, SY_EXPORT_SET, value, parser->second,
+    return flags_table_add_export(flags_table_exports(parser), SY_EXPORT_SET, value, parser->second,
                                   true);
 }
 
-static int flags_table_take_global_pair(struct sy_parser *parser)
+/* A change to a variable, which the row's number says. */
+static int flags_table_take_change(struct sy_parser *parser)
 {
-    struct sy_app *app = parser->app;
-    struct sy_app global = {.exports = parser->flags->exports};
-    int rc;
-
-    parser->app = &global;
-    rc = flags_table_take_pair(parser);
-    parser->app = app;
-    parser->flags->exports = global.exports;
-    return rc;
-}
-
-static int take_prepend(struct sy_parser *parser)
-{
-    return flags_table_add_export(&parser->app->exports, SY_EXPORT_PREPEND, parser->value,
+    return flags_table_add_export(&parser->app->exports, parser->flag->number, parser->value,
                                   parser->second, false);
 }
 
-static int flags_table_take_unset(struct sy_parser *parser)
+static int flags_table_take_list(struct sy_parser *parser)
 {
-    return flags_table_add_export(&parser->app->exports, SY_EXPORT_UNSET, parser->value, NULL,
-                                  false);
-}
-
-static int take_list(struct sy_parser *parser)
-{
-    return flags_table_export_list(&parser->app->exports, parser->option, parser->value);
-}
-
-static int take_global_list(struct sy_parser *parser)
-{
-    return flags_table_export_list(&parser->flags->exports, parser->option, parser->value);
+    return flags_table_export_list(flags_table_exports(parser), parser->option, parser->value);
 }
 
 /* Takes srun's --export: ALL, NONE, and variables. */
@@ -167,22 +150,16 @@ static int flags_table_take_directory(struct sy_parser *parser)
     return -1;
 }
 
-static int flags_table_fault_of_hosts(char *fault)
+/* The name of a file of hosts, where the row has a number, or hosts. */
+static int flags_table_take_hosts(struct sy_parser *parser)
 {
+    struct sy_hostlist *hosts = &parser->flags->hosts;
+    char *fault = parser->flag->number ? sy_hostlist_read(hosts, parser->value)
+                                       : sy_hostlist_add(hosts, parser->value);
     int rc = fault ? sy_flags_wrong("%s", fault) : -1;
 
     free(fault);
     return rc;
-}
-
-static int flags_table_take_hosts(struct sy_parser *parser)
-{
-    return flags_table_fault_of_hosts(sy_hostlist_add(&parser->flags->hosts, parser->value));
-}
-
-static int flags_table_take_hostfile(struct sy_parser *parser)
-{
-    return flags_table_fault_of_hosts(sy_hostlist_read(&parser->flags->hosts, parser->value));
 }
 
 /* Takes prterun's modifiers, such as ":oversubscribe", off the end of `value`. */
@@ -285,25 +262,19 @@ static int flags_table_take_display(struct sy_parser *parser)
 }
 
 /* A pattern for lines or names of files. Other launchers know more letters than these three. */
-static int flags_table_take_pattern(struct sy_parser *parser, const char **pattern,
-                                    const char *value)
+static int flags_table_set_pattern(struct sy_parser *parser, const char *value)
 {
     for (const char *at = value; (at = strchr(at, '%')); at += 2)
         if (!at[1] || !strchr("rh%", at[1]))
             return flags_table_needs(
                 parser, "a text in which %r is the PE, %h its host and %% a percent sign");
-    *pattern = value;
+    *(const char **)((char *)parser->flags + parser->flag->at) = value;
     return -1;
 }
 
-static int flags_table_take_prefix(struct sy_parser *parser)
+static int flags_table_take_pattern(struct sy_parser *parser)
 {
-    return flags_table_take_pattern(parser, &parser->flags->label_pattern, parser->value);
-}
-
-static int flags_table_take_error(struct sy_parser *parser)
-{
-    return flags_table_take_pattern(parser, &parser->flags->err_file, parser->value);
+    return flags_table_set_pattern(parser, parser->value);
 }
 
 /* A word of prterun's --output, where that is not a name of files. */
@@ -332,8 +303,8 @@ static int flags_table_take_output(struct sy_parser *parser)
 
         free(word);
         if (!known)
-            return flags_table_take_pattern(parser, &flags->out_file,
-                                            strncmp(value, "file=", 5) == 0 ? value + 5 : value);
+            return flags_table_set_pattern(parser,
+                                           strncmp(value, "file=", 5) == 0 ? value + 5 : value);
         value = value[length] ? value + length + 1 : NULL;
     }
     return -1;
@@ -436,8 +407,12 @@ static int flags_table_print_version(struct sy_parser *parser)
     {names, SY_FLAG_SETTING, 0, 0, variable, NULL, value, shown, help}
 #define WORD(names, take, value, shown, help) \
     {names, SY_FLAG_WORD, 0, 0, NULL, take, value, shown, help}
-#define PAIR(names, take, shown, help) \
-    {names, SY_FLAG_PAIR, 0, 0, NULL, take, "VAR", shown, help}
+#define PAIR(names, take, number, shown, help) \
+    {names, SY_FLAG_PAIR, 0, number, NULL, take, "VAR", shown, help}
+#define NUMBERED(names, take, number, value, shown, help) \
+    {names, SY_FLAG_WORD, 0, number, NULL, take, value, shown, help}
+#define PATTERN(names, take, member, shown, help) \
+    {names, SY_FLAG_WORD, AT(member), 0, NULL, take, "PATTERN", shown, help}
 #define ACCEPT(names, value) {names, SY_FLAG_ACCEPT, 0, 0, NULL, NULL, value, NULL, NULL}
 
 const struct sy_flag sy_flag_rows[] = {
@@ -448,7 +423,7 @@ const struct sy_flag sy_flag_rows[] = {
     CHOOSE("pernode", per_host, 1, NULL, NULL),
     WORD("H host hosts w nodelist", flags_table_take_hosts, "LIST", "-H, --host LIST",
          "hosts: a,b:4,n[01-08]; HOST:SLOTS says how many PEs it is meant for"),
-    WORD("hostfile machinefile f default-hostfile", flags_table_take_hostfile, "FILE", "--hostfile FILE",
+    NUMBERED("hostfile machinefile f default-hostfile", flags_table_take_hosts, 1, "FILE", "--hostfile FILE",
          "hosts, one a line, with slots=N and max-slots=N"),
     WORD("map-by m distribution", flags_table_take_mapping, "HOW", "--map-by HOW",
          "slot: fill a host before the next (default); node: one on each host in turn"),
@@ -473,28 +448,28 @@ const struct sy_flag sy_flag_rows[] = {
     SWITCH("check", check, "--check", "no program: try the hosts, and the ways between them, and end"),
 
     HEADING("Environment and files"),
-    WORD("x", take_export, "VAR[=VALUE]", "-x VAR[=VALUE]",
+    WORD("x", flags_table_take_export, "VAR[=VALUE]", "-x VAR[=VALUE]",
          "set or pass on an environment variable; VAR may end in *; repeatable"),
-    PAIR("env", flags_table_take_pair, NULL, NULL),
-    PAIR("genv", flags_table_take_global_pair, NULL, NULL),
-    WORD("envlist", take_list, "LIST", NULL, NULL),
-    WORD("genvlist", take_global_list, "LIST", NULL, NULL),
+    PAIR("env", flags_table_take_pair, 0, NULL, NULL),
+    PAIR("genv", flags_table_take_pair, 1, NULL, NULL),
+    WORD("envlist", flags_table_take_list, "LIST", NULL, NULL),
+    NUMBERED("genvlist", flags_table_take_list, 1, "LIST", NULL, NULL),
     WORD("export", flags_table_take_srun_export, "LIST", NULL, NULL),
     CHOOSE("envall genvall", inherit, SY_INHERIT_ALL, "--envall", "pass the whole environment to other hosts too"),
     CHOOSE("envnone genvnone", inherit, SY_INHERIT_NONE, "--envnone", "pass nothing of it, but what -x names"),
-    WORD("unset-env", flags_table_take_unset, "VAR", "--unset-env VAR", "leave a variable out"),
-    PAIR("prepend-env", take_prepend, "--prepend-env VAR TEXT", "put a text before what a variable holds"),
+    NUMBERED("unset-env", flags_table_take_change, SY_EXPORT_UNSET, "VAR", "--unset-env VAR", "leave a variable out"),
+    PAIR("prepend-env", flags_table_take_change, SY_EXPORT_PREPEND, "--prepend-env VAR TEXT", "put a text before what a variable holds"),
     WORD("wdir wd chdir D", flags_table_take_directory, "DIR", "--wdir DIR", "run the program in this directory"),
 
     HEADING("Input and output"),
     SWITCH("l label tag-output prepend-rank", label, "-l, --label",
            "begin each line of output with its PE: \"[3] \""),
-    WORD("prepend-pattern", flags_table_take_prefix, "PATTERN", "--prepend-pattern PATTERN",
+    PATTERN("prepend-pattern", flags_table_take_pattern, label_pattern, "--prepend-pattern PATTERN",
          "begin it with this: %r is the PE, %h its host, %% a percent sign"),
     SWITCH("timestamp timestamp-output", timestamp, "--timestamp", "and before that with the time"),
-    WORD("o output output-filename outfile-pattern", flags_table_take_output, "PATTERN", "-o, --output PATTERN",
+    PATTERN("o output output-filename outfile-pattern", flags_table_take_output, out_file, "-o, --output PATTERN",
          "write output to files: %r, %h and %% as above"),
-    WORD("e error errfile-pattern", flags_table_take_error, "PATTERN", "-e, --error PATTERN",
+    PATTERN("e error errfile-pattern", flags_table_take_pattern, err_file, "-e, --error PATTERN",
          "the same for the error output"),
     SWITCH("merge-stderr merge-stderr-to-stdout", merge_stderr, "--merge-stderr",
            "the error output of PEs goes where their output goes"),

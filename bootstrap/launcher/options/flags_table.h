@@ -6,12 +6,15 @@
 
 #include "bootstrap/launcher/options/flags.h"
 
+struct sy_flag;
+
 struct sy_parser {
     struct sy_flags *flags;
     struct sy_app *app; /* whose options are being read */
     bool by_c;          /* and its number was given by -c */
     int files;          /* of --app that are being read, one within the other */
     /* The option that is being read: */
+    const struct sy_flag *flag;
     const char *option;   /* as the user has written it */
     char *value, *second; /* second: of PAIR */
 };
@@ -31,8 +34,8 @@ enum sy_flag_kind {
 struct sy_flag {
     const char *names; /* without dashes, divided by blanks */
     enum sy_flag_kind kind;
-    size_t at; /* offset in struct sy_flags */
-    int number;
+    size_t at;  /* offset in struct sy_flags */
+    int number; /* what it says depends on the kind, or on `take` */
     const char *text;
     /* Returns -1, or the exit status when something is wrong and has been said. */
     int (*take)(struct sy_parser *parser);
