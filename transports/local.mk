@@ -5,6 +5,7 @@ transport_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared \
 shm_sources = \
 	transports/shm/shm.c transports/shm/shm.h \
 	transports/shm/exchange.c transports/shm/exchange.h transports/shm/late.c transports/shm/lead.c \
+	transports/shm/map.c \
 	transports/shm/region.c transports/shm/service.c
 
 pkglib_LTLIBRARIES += transports/shm/shmem_transport_shm.la

@@ -1,5 +1,5 @@
 /* What the leader (lead.c) and the other PEs (exchange.c) of the exchange share: messages on
- * sockets that keep messages apart, each with descriptors, and the mapping of what came. */
+ * sockets that keep messages apart, each with descriptors, and the mapping of what came (map.c). */
 #ifndef SY_TRANSPORTS_SHM_EXCHANGE_H
 #define SY_TRANSPORTS_SHM_EXCHANGE_H
 
@@ -51,6 +51,11 @@ ssize_t sy_shm_receive(int socket, void *bytes, size_t room, int *fds, int *coun
 
 void sy_shm_close_all(const int *fds, int count);
 
+/* Out of descriptors: says so, and how many a node of this size needs. */
+int sy_shm_too_few_files(const struct shm_state *shm, int code, struct sy_error *err);
+
+/* ---- map.c ---- */
+
 /* The PE's record here; NULL if it is none of this node's. */
 struct shm_peer *sy_shm_peer_of(const struct shm_state *shm, int pe);
 
@@ -61,8 +66,7 @@ int sy_shm_reserve(struct shm_state *shm, uint64_t longest, struct sy_error *err
  * closed where that fails. */
 int sy_shm_map(struct shm_state *shm, struct shm_holding *h, struct sy_error *err);
 
-/* Out of descriptors: says so, and how many a node of this size needs. */
-int sy_shm_too_few_files(const struct shm_state *shm, int code, struct sy_error *err);
+/* ---- lead.c ---- */
 
 /* The leader's part of the exchange. patience: seconds without news of any PE. */
 int sy_shm_lead(struct shm_state *shm, double seconds, double patience, struct sy_error *err);

@@ -1,11 +1,10 @@
 /* The shm transport: makes the memory of the PEs of one node visible to each other.
  *
  * shm.c      the plugin's table
- * exchange.c hands the PEs' files round over a UNIX socket and maps them; lead.c is the part of the
- *            PE that gathers them
- * region.c   regions that come and go after the exchange
- * service.c  reaches windows that cannot be mapped through a mailbox that their owner serves
- * late.c     a mailbox that is first needed after the exchange */
+ * exchange.c hands the PEs' files round over a UNIX socket; lead.c is the part of the PE that
+ * gathers them map.c      maps them, at once or when they are first used region.c   regions that
+ * come and go after the exchange service.c  reaches windows that cannot be mapped through a mailbox
+ * that their owner serves late.c     a mailbox that is first needed after the exchange */
 #ifndef SY_TRANSPORTS_SHM_H
 #define SY_TRANSPORTS_SHM_H
 
@@ -91,6 +90,8 @@ struct shm_state {
 int sy_shm_listen(struct shm_state *shm, struct sy_error *err);
 int sy_shm_exchange(struct shm_state *shm, const char *addresses, size_t stride, double seconds,
                     struct sy_error *err);
+
+/* map.c */
 void sy_shm_unmap(struct shm_state *shm);
 
 /* Maps the file of a PE that has not been used before; where that fails peer->map stays NULL, and a
