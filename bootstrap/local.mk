@@ -94,7 +94,7 @@ pkglib_LTLIBRARIES += \
 	bootstrap/oshrun/shmem_bootstrap_oshrun.la \
 	bootstrap/single/shmem_bootstrap_single.la
 bootstrap_oshrun_shmem_bootstrap_oshrun_la_SOURCES = \
-	bootstrap/oshrun/oshrun.c $(control_sources)
+	bootstrap/oshrun/oshrun.c $(control_sources) shmem/util/parse.c
 bootstrap_oshrun_shmem_bootstrap_oshrun_la_LDFLAGS = $(bootstrap_ldflags)
 bootstrap_single_shmem_bootstrap_single_la_SOURCES = bootstrap/single/single.c
 bootstrap_single_shmem_bootstrap_single_la_LDFLAGS = $(bootstrap_ldflags)
@@ -137,7 +137,7 @@ pkglib_LTLIBRARIES += \
 	bootstrap/slurm/shmem_bootstrap_slurm.la \
 	bootstrap/env/shmem_bootstrap_env.la
 endif
-bootstrap_control_tree_libtree_la_SOURCES = $(tree_sources) $(control_sources) $(auth_sources) $(net_file_sources)
+bootstrap_control_tree_libtree_la_SOURCES = $(tree_sources) $(control_sources) $(auth_sources) $(net_file_sources) shmem/util/parse.c
 bootstrap_control_tree_libtree_la_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS)
 bootstrap_control_tree_libtree_la_LIBADD = $(NETTLE_LIBS)
 bootstrap_pmi_shmem_bootstrap_pmi_la_SOURCES = $(pmi_sources)
@@ -146,10 +146,10 @@ bootstrap_pmi_shmem_bootstrap_pmi_la_LIBADD = bootstrap/control/tree/libtree.la 
 bootstrap_pmix_shmem_bootstrap_pmix_la_SOURCES = $(pmix_sources)
 bootstrap_pmix_shmem_bootstrap_pmix_la_LDFLAGS = $(bootstrap_ldflags)
 bootstrap_pmix_shmem_bootstrap_pmix_la_LIBADD = bootstrap/control/tree/libtree.la bootstrap/mpi/liblibrary.la
-bootstrap_slurm_shmem_bootstrap_slurm_la_SOURCES = $(slurm_sources) shmem/util/parse.c
+bootstrap_slurm_shmem_bootstrap_slurm_la_SOURCES = $(slurm_sources)
 bootstrap_slurm_shmem_bootstrap_slurm_la_LDFLAGS = $(bootstrap_ldflags)
 bootstrap_slurm_shmem_bootstrap_slurm_la_LIBADD = bootstrap/control/tree/libtree.la bootstrap/mpi/liblibrary.la
-bootstrap_env_shmem_bootstrap_env_la_SOURCES = $(env_sources) shmem/util/parse.c
+bootstrap_env_shmem_bootstrap_env_la_SOURCES = $(env_sources)
 bootstrap_env_shmem_bootstrap_env_la_LDFLAGS = $(bootstrap_ldflags)
 bootstrap_env_shmem_bootstrap_env_la_LIBADD = bootstrap/control/tree/libtree.la
 

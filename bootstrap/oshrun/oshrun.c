@@ -19,6 +19,7 @@
 #include "util/denied.h"
 #include "util/frame.h"
 #include "util/net/io.h"
+#include "util/parse.h"
 
 enum { NOTE = 256 /* bytes of a note */ };
 
@@ -129,15 +130,12 @@ static int oshrun_fail(struct client *client, struct sy_error *err, int rc, cons
 /* The descriptor that the environment names, or -1; *text is what it says. */
 static int oshrun_named_fd(const char **text)
 {
-    char *end;
-    long fd;
+    long fd = -1;
 
     *text = secure_getenv(SY_LAUNCH_FD_ENV);
-    if (!*text)
-        return -1;
-    errno = 0;
-    fd = strtol(*text, &end, 10);
-    return end == *text || *end || errno || fd < 0 || fd > INT_MAX ? -1 : (int)fd;
+    if (*text)
+        sy_parse_int(*text, 0, INT_MAX, &fd);
+    return (int)fd;
 }
 
 static int oshrun_probe(struct sy_error *err)

@@ -1,6 +1,7 @@
 /* The conversation with a PMI server: see client.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "util/clock.h"
 #include "util/net/io.h"
 #include "util/net/lookup.h"
+#include "util/parse.h"
 #include "util/says.h"
 
 static const double PARTING = 1; /* seconds for a farewell */
@@ -25,10 +27,11 @@ static const double PARTING = 1; /* seconds for a farewell */
 /* The descriptor that PMI_FD names; -1: none. */
 static int client_named_fd(const char *text)
 {
-    char *end;
-    long fd = text ? strtol(text, &end, 10) : -1;
+    long fd = -1;
 
-    return !text || end == text || *end || fd < 0 || fd > 1 << 20 ? -1 : (int)fd;
+    if (text)
+        sy_parse_int(text, 0, INT_MAX, &fd);
+    return (int)fd;
 }
 
 enum sy_pmi_mpi sy_pmi_mpi(void)

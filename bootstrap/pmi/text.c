@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bootstrap/pmi/client.h"
+#include "util/parse.h"
 
 bool sy_pmi_word(const char *message, char between, const char *key, char *value, size_t room)
 {
@@ -28,12 +29,11 @@ bool sy_pmi_word(const char *message, char between, const char *key, char *value
 
 bool sy_pmi_number(const char *message, char between, const char *key, int *number)
 {
-    char text[24], *end;
+    char text[24];
+    long value;
 
-    if (!sy_pmi_word(message, between, key, text, sizeof text) || !*text)
-        return false;
-    long value = strtol(text, &end, 10);
-    if (*end || value < INT_MIN || value > INT_MAX)
+    if (!sy_pmi_word(message, between, key, text, sizeof text) ||
+        sy_parse_int(text, INT_MIN, INT_MAX, &value))
         return false;
     *number = (int)value;
     return true;

@@ -1,6 +1,6 @@
 # oshrun, tried with a program that speaks its protocol without the library.
 check_PROGRAMS += tests/launch/pe
-tests_launch_pe_SOURCES = tests/launch/pe.c bootstrap/oshrun/oshrun.c $(control_sources) bootstrap/single/single.c
+tests_launch_pe_SOURCES = tests/launch/pe.c bootstrap/oshrun/oshrun.c $(control_sources) bootstrap/single/single.c shmem/util/parse.c
 tests_launch_pe_CPPFLAGS = $(AM_CPPFLAGS) -DSY_BUILTIN_PLUGIN
 
 check_PROGRAMS += tests/launch/stall
@@ -69,7 +69,7 @@ TESTS += tests/unit/test_start
 endif
 endif
 tests_unit_test_start_SOURCES = tests/unit/test_start.c tests/unit/suite.h bootstrap/pmi/text.c bootstrap/slurm/nodes.c \
-	bootstrap/control/tree/contact.c shmem/util/alike.c shmem/util/error.c shmem/util/net/host_pattern.c
+	bootstrap/control/tree/contact.c shmem/util/alike.c shmem/util/error.c shmem/util/net/host_pattern.c shmem/util/parse.c
 tests_unit_test_start_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS)
 tests_unit_test_start_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_start_LDADD = $(NETTLE_LIBS) $(CHECK_LIBS)

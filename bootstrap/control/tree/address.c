@@ -7,6 +7,7 @@
 #include "bootstrap/control/tree/state.h"
 #include "util/error.h"
 #include "util/net/lookup.h"
+#include "util/parse.h"
 
 /* ---- where this PE listens ---- */
 
@@ -105,7 +106,6 @@ int sy_tree_place_split(const char *text, char *host, size_t room, uint16_t *por
 {
     const char *colon = strrchr(text, ':'), *begin = text;
     size_t length = colon ? (size_t)(colon - text) : strlen(text);
-    char *end;
 
     if (*text == '[') {
         const char *close = strchr(text, ']');
@@ -123,8 +123,8 @@ int sy_tree_place_split(const char *text, char *host, size_t room, uint16_t *por
     if (!length || length >= room)
         return -EINVAL;
     if (colon) {
-        unsigned long number = strtoul(colon + 1, &end, 10);
-        if (colon[1] < '0' || colon[1] > '9' || *end || number < 1 || number > 65535)
+        long number;
+        if (sy_parse_int(colon + 1, 1, 65535, &number))
             return -EINVAL;
         *port = (uint16_t)number;
     } else if (!*port) {

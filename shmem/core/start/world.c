@@ -40,6 +40,7 @@
 #include "util/log.h"
 #include "util/says.h"
 #include "util/option.h"
+#include "util/parse.h"
 #include "util/plugin.h"
 #include "util/standard.h"
 #include "util/symbol.h"
@@ -258,9 +259,8 @@ static void world_guess_identity(void)
         strcpy(sy_world.host, "unknown-host");
     for (size_t i = 0; i < SY_COUNT(names); i++) {
         const char *text = secure_getenv(names[i]);
-        char *end;
-        long pe = text ? strtol(text, &end, 10) : -1;
-        if (pe < 0 || pe > INT_MAX || end == text || *end)
+        long pe;
+        if (!text || sy_parse_int(text, 0, INT_MAX, &pe))
             continue;
         sy_log_guess((int)pe, sy_world.host);
         return;
