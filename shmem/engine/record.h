@@ -45,6 +45,12 @@ static inline uint64_t sy_record(unsigned op, unsigned code, unsigned target, un
     return op | (uint64_t)code << 5 | (uint64_t)target << 7 | (uint64_t)region << 17 | offset << 25;
 }
 
+/* A place in a region of the process that receives the record. */
+static inline uint64_t sy_record_own(unsigned region, uint64_t offset)
+{
+    return sy_record(0, 0, SY_RECORD_TARGET_SELF, region, offset);
+}
+
 static inline unsigned sy_record_op(uint64_t header)
 {
     return header & 31;

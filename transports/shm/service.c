@@ -273,11 +273,6 @@ static void service_give_back(struct slot *slot)
     atomic_store_explicit(&slot->state, FREE, memory_order_release);
 }
 
-static uint64_t service_place(unsigned region, uint64_t offset)
-{
-    return sy_record(0, 0, SY_RECORD_TARGET_SELF, region, offset);
-}
-
 /* A chunk that is under way. A put is copied to its slot, then asked for; a get is asked for, then
  * copied from it. */
 struct chunk {
@@ -313,7 +308,7 @@ static void service_copy(struct moving *m, struct chunk *chunk)
     }
     const char *base = shm->region[m->device].own.base;
     sy_regions_ensure(&shm->regions);
-    uint64_t place = service_place((unsigned)m->device, (uint64_t)(chunk->local - base));
+    uint64_t place = sy_record_own((unsigned)m->device, (uint64_t)(chunk->local - base));
     if (!sy_device_begin(&shm->regions, place, !m->put, data, chunk->length, &chunk->copying))
         m->answer = EFAULT;
 }
@@ -405,7 +400,7 @@ int sy_shm_service_transfer(struct shm_state *shm, struct shm_peer *peer,
             size_t most = cut.most - (t->offset + done) % 16, left = t->length - done;
             *next = (struct chunk){.slot = slot, .local = (char *)t->local + done};
             next->length = left < most ? left : most;
-            sy_request_write_long(slot->words, service_place(t->window, t->offset + done),
+            sy_request_write_long(slot->words, sy_record_own(t->window, t->offset + done),
                                   put ? SY_RECORD_PUT_LONG : SY_RECORD_GET_LONG, next->length);
             service_begin_chunk(&m, next);
             done += next->length;
@@ -435,7 +430,7 @@ int sy_shm_service_strided(struct shm_state *shm, struct shm_peer *peer, const s
         uint64_t at = s->first.offset + (uint64_t)((ptrdiff_t)done * s->remote_stride);
         ptrdiff_t packed = (ptrdiff_t)s->block;
         count = s->blocks - done < most ? s->blocks - done : most;
-        sy_request_write_strided(slot->words, service_place(s->first.window, at),
+        sy_request_write_strided(slot->words, sy_record_own(s->first.window, at),
                                  put ? SY_RECORD_PUT_STRIDED : SY_RECORD_GET_STRIDED, s, count);
         if (put)
             sy_apply_blocks(slot->data, packed, local, s->local_stride, s->block, count);
@@ -453,7 +448,7 @@ int sy_shm_service_amo(struct shm_state *shm, struct shm_peer *peer, const struc
 {
     struct slot *slot = service_take(shm, peer->mailbox, true);
 
-    sy_request_write_amo(slot->words, service_place(a->window, a->offset), a, a->result);
+    sy_request_write_amo(slot->words, sy_record_own(a->window, a->offset), a, a->result);
     service_ask(shm, peer, slot);
     uint32_t answer = service_await(shm, slot);
     if (!answer && a->result)

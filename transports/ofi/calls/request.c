@@ -15,11 +15,6 @@
 /* Nothing was started: the provider's own transfer is better. */
 enum { NATIVE = 1 };
 
-static uint64_t request_place(unsigned window, uint64_t offset)
-{
-    return sy_record(0, 0, SY_RECORD_TARGET_SELF, window, offset);
-}
-
 /* ---- replies ---- */
 
 /* The table of replies that are awaited from a peer. Most PEs ask few others, so the first request
@@ -143,7 +138,7 @@ static bool request_combine(struct sy_transport_ctx *ctx, struct ofi_peer *peer,
 static int request_append(struct sy_transport_ctx *ctx, const struct sy_transfer *t, unsigned flags)
 {
     struct ofi_peer *peer = &ctx->ofi->peer[t->pe];
-    uint64_t place = request_place(t->window, t->offset),
+    uint64_t place = sy_record_own(t->window, t->offset),
              header = sy_request_at(place, SY_RECORD_PUT, 3);
     size_t bytes = sy_request_put_size(t->length);
     char *room;
@@ -194,7 +189,7 @@ static int request_get(struct sy_transport_ctx *ctx, const struct sy_transfer *t
     int rc = request_asking(peer, bytes, &room, t->local, t->length, false, number);
     if (rc)
         return rc;
-    sy_request_write_get(room, request_place(t->window, t->offset), t->length);
+    sy_request_write_get(room, sy_record_own(t->window, t->offset), t->length);
     sy_ofi_appended(peer, ctx, bytes, 0);
     if (prompt)
         sy_ofi_push(peer, false);
@@ -320,7 +315,7 @@ static int request_put_blocks(struct sy_transport_ctx *ctx, const struct sy_stri
 
     if (rc)
         return rc;
-    sy_request_write_blocks(room, request_place(s->first.window, s->first.offset), s,
+    sy_request_write_blocks(room, sy_record_own(s->first.window, s->first.offset), s,
                             s->first.local, s->blocks);
     sy_ofi_appended(peer, ctx, bytes, 0);
     return 0;
@@ -341,7 +336,7 @@ static int request_get_blocks(struct sy_transport_ctx *ctx, const struct sy_stri
     }
     *blocks = (struct sy_pending_blocks){
         .dest = s->first.local, .block = s->block, .blocks = s->blocks, .stride = s->local_stride};
-    sy_request_write_strided(room, request_place(s->first.window, s->first.offset),
+    sy_request_write_strided(room, sy_record_own(s->first.window, s->first.offset),
                              SY_RECORD_GET_STRIDED, s, s->blocks);
     sy_ofi_appended(peer, ctx, 24, 0);
     sy_ofi_push(peer, false);
@@ -411,7 +406,7 @@ static int request_amo(struct sy_transport_ctx *ctx, const struct sy_amo *a, boo
                        : request_room(peer, bytes, &room);
     if (rc)
         return rc;
-    sy_request_write_amo(room, request_place(a->window, a->offset), a, a->result);
+    sy_request_write_amo(room, sy_record_own(a->window, a->offset), a, a->result);
     sy_ofi_appended(peer, ctx, bytes, 0);
     if (prompt)
         sy_ofi_push(peer, false);
@@ -447,8 +442,8 @@ static int request_both(struct sy_transport_ctx *ctx, const struct sy_transfer *
         rc = request_room(peer, bytes, &room);
     if (rc)
         return rc;
-    sy_request_write_put(room, request_place(t->window, t->offset), t->local, t->length);
-    sy_request_write_amo(room + data, request_place(signal->window, signal->offset), signal, false);
+    sy_request_write_put(room, sy_record_own(t->window, t->offset), t->local, t->length);
+    sy_request_write_amo(room + data, sy_record_own(signal->window, signal->offset), signal, false);
     sy_ofi_appended(peer, ctx, bytes, 0);
     return 0;
 }
