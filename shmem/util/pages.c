@@ -18,6 +18,7 @@
 #include "util/file.h"
 #include "util/memfd.h"
 #include "util/pages.h"
+#include "util/proc.h"
 
 #ifndef MFD_HUGE_SHIFT
 #define MFD_HUGE_SHIFT 26
@@ -84,14 +85,10 @@ static long pages_free(int shift)
 /* The word in brackets of a file such as .../shmem_enabled; "" without. */
 static const char *pages_thp_mode(char *mode, size_t room)
 {
-    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/shmem_enabled", "re");
-    char line[128] = "";
+    char text[SY_PROC_TEXT];
+    const char *word = strchr(
+        sy_proc_read("/sys/kernel/mm/transparent_hugepage/shmem_enabled", text), '[');
 
-    if (file && !fgets(line, sizeof line, file))
-        line[0] = '\0';
-    if (file)
-        fclose(file);
-    const char *word = strchr(line, '[');
     snprintf(mode, room, "%.*s", word ? (int)strcspn(word + 1, "]") : 0, word ? word + 1 : "");
     return mode;
 }

@@ -8,6 +8,7 @@
 
 #include "transports/ofi/ofi.h"
 #include "util/bits.h"
+#include "util/file.h"
 #include "util/secure.h"
 
 #define DRAIN_SECONDS 5.0
@@ -140,23 +141,16 @@ static int plugin_open_offer(struct ofi_state *ofi, struct sy_error *err)
  * progress/probe.c). So what may be the cause is said before. */
 static void plugin_check_address_space(const struct ofi_state *ofi)
 {
-    FILE *file = fopen("/proc/self/statm", "re");
-    unsigned long pages;
+    uint64_t pages = (uint64_t)sy_file_number("/proc/self/statm", 0),
+             used = pages * (uint64_t)sysconf(_SC_PAGESIZE);
     struct rlimit limit;
 
-    if (!file)
-        return;
-    if (fscanf(file, "%lu", &pages) == 1 && !getrlimit(RLIMIT_AS, &limit)) {
-        uint64_t used = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-        if (limit.rlim_cur < used + SPARE_BYTES)
-            ofi->host->log(SY_LOG_WARN, ofi->name,
-                           "%llu of %llu MB of address space (ulimit -v) are in use; if libfabric "
-                           "lacks some for a connection, the job ends after 20 s; raise the limit "
-                           "then",
-                           (unsigned long long)used >> 20,
-                           (unsigned long long)limit.rlim_cur >> 20);
-    }
-    fclose(file);
+    if (pages && !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur < used + SPARE_BYTES)
+        ofi->host->log(SY_LOG_WARN, ofi->name,
+                       "%llu of %llu MB of address space (ulimit -v) are in use; if libfabric "
+                       "lacks some for a connection, the job ends after 20 s; raise the limit "
+                       "then",
+                       (unsigned long long)used >> 20, (unsigned long long)limit.rlim_cur >> 20);
 }
 
 static int plugin_open(const struct sy_host *host, const struct sy_instance *instance, void **self,

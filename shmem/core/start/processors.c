@@ -7,20 +7,18 @@
 #include "core/start/processors.h"
 #include "core/start/world.h"
 #include "util/bits.h"
+#include "util/proc.h"
 
 /* The quota of processor time, in processors; 0: none. */
 static int processors_quota(void)
 {
+    char text[SY_PROC_TEXT];
     double allowed, period;
-    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
-    int count = 0;
 
-    if (file) {
-        if (fscanf(file, "%lf %lf", &allowed, &period) == 2 && period > 0 && allowed > 0)
-            count = allowed < 2 * period ? 1 : (int)(allowed / period);
-        fclose(file);
-    }
-    return count;
+    if (sscanf(sy_proc_read("/sys/fs/cgroup/cpu.max", text), "%lf %lf", &allowed, &period) != 2 ||
+        period <= 0 || allowed <= 0)
+        return 0;
+    return allowed < 2 * period ? 1 : (int)(allowed / period);
 }
 
 struct sy_processors sy_processors_find(uint64_t machine)
