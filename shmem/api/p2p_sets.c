@@ -61,24 +61,15 @@ DEFINE_SEARCH(uint64_t)
 
 /* clang-format on */
 
-/* The comparison that is true exactly where cmp is false. */
+/* The comparison that is true exactly where cmp is false: their numbers make pairs. */
 static int p2p_sets_opposite(int cmp)
 {
-    switch (cmp) {
-    case SHMEM_CMP_EQ:
-        return SHMEM_CMP_NE;
-    case SHMEM_CMP_NE:
-        return SHMEM_CMP_EQ;
-    case SHMEM_CMP_LT:
-        return SHMEM_CMP_GE;
-    case SHMEM_CMP_LE:
-        return SHMEM_CMP_GT;
-    case SHMEM_CMP_GT:
-        return SHMEM_CMP_LE;
-    case SHMEM_CMP_GE:
-        return SHMEM_CMP_LT;
-    }
-    sy_p2p_bad_comparison(cmp);
+    _Static_assert(SHMEM_CMP_NE == (SHMEM_CMP_EQ ^ 1) && SHMEM_CMP_LE == (SHMEM_CMP_GT ^ 1) &&
+                       SHMEM_CMP_GE == (SHMEM_CMP_LT ^ 1),
+                   "a comparison and its opposite differ in the lowest bit");
+    if (cmp < 0 || cmp > SHMEM_CMP_GE)
+        sy_p2p_bad_comparison(cmp);
+    return cmp ^ 1;
 }
 
 /* The first variable from `from` on that does not satisfy its comparison, or nelems. */

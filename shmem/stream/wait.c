@@ -12,21 +12,15 @@ enum { LESS = 1, EQUAL = 2, GREATER = 4 };
 
 static unsigned wait_orders(const char *routine, int cmp)
 {
-    switch (cmp) {
-    case SHMEM_CMP_EQ:
-        return EQUAL;
-    case SHMEM_CMP_NE:
-        return LESS | GREATER;
-    case SHMEM_CMP_LT:
-        return LESS;
-    case SHMEM_CMP_LE:
-        return LESS | EQUAL;
-    case SHMEM_CMP_GT:
-        return GREATER;
-    case SHMEM_CMP_GE:
-        return GREATER | EQUAL;
-    }
-    sy_fatal("%s: %d is not one of the comparisons SHMEM_CMP_EQ, NE, LT, LE, GT, GE", routine, cmp);
+    static const unsigned char orders[] = {
+        [SHMEM_CMP_EQ] = EQUAL,   [SHMEM_CMP_NE] = LESS | GREATER,
+        [SHMEM_CMP_LT] = LESS,    [SHMEM_CMP_LE] = LESS | EQUAL,
+        [SHMEM_CMP_GT] = GREATER, [SHMEM_CMP_GE] = GREATER | EQUAL};
+
+    if (cmp < 0 || cmp >= (int)SY_COUNT(orders))
+        sy_fatal("%s: %d is not one of the comparisons SHMEM_CMP_EQ, NE, LT, LE, GT, GE", routine,
+                 cmp);
+    return orders[cmp];
 }
 
 /* Loads an element, sign-extended to 64 bits where its type is signed. The acquire load makes

@@ -210,25 +210,13 @@ void info_free(struct info *info)
 
 const char *info_type_name(enum sy_option_type type)
 {
-    switch (type) {
-    case SY_OPTION_BOOL:
-        return "bool";
-    case SY_OPTION_FLAG:
-        return "flag";
-    case SY_OPTION_INT:
-        return "integer";
-    case SY_OPTION_SIZE:
-        return "size";
-    case SY_OPTION_SECONDS:
-        return "seconds";
-    case SY_OPTION_STRING:
-        return "text";
-    case SY_OPTION_CHOICE:
-        return "choice";
-    case SY_OPTION_LIST:
-        return "list";
-    }
-    return "";
+    static const char *const names[] = {
+        [SY_OPTION_BOOL] = "bool",     [SY_OPTION_FLAG] = "flag",       [SY_OPTION_INT] = "integer",
+        [SY_OPTION_SIZE] = "size",     [SY_OPTION_SECONDS] = "seconds", [SY_OPTION_STRING] = "text",
+        [SY_OPTION_CHOICE] = "choice", [SY_OPTION_LIST] = "list",
+    };
+
+    return names[type];
 }
 
 const char *info_type_text(const struct sy_option *row, char *buffer, size_t room)

@@ -72,24 +72,10 @@ static const uint64_t fraction_unit = 1000000000000000000u;
 
 static int parse_multiplier_bits(char c)
 {
-    switch (c) {
-    case 'k':
-    case 'K':
-        return 10;
-    case 'm':
-    case 'M':
-        return 20;
-    case 'g':
-    case 'G':
-        return 30;
-    case 't':
-    case 'T':
-        return 40;
-    case '\0':
-        return 0;
-    default:
-        return -1;
-    }
+    static const char letters[] = "kKmMgGtT";
+    const char *at = strchr(letters, c);
+
+    return !c ? 0 : at ? 10 * (int)((at - letters) / 2 + 1) : -1;
 }
 
 /* Reads the digits behind the point. Those that do not fit round the last one up: a size may be
