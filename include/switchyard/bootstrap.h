@@ -76,11 +76,11 @@ struct sy_bootstrap {
     const struct sy_option *options; /* ended by a row whose name is NULL; or NULL */
     size_t settings_size;            /* of the structure that the options' offsets are of */
 
-    /* Is this launcher mine? Looks at the environment (secure_getenv is allowed here) and at
-     * descriptors, does not talk. 0: yes. -ENODEV: no, and err says what was looked for. Another
-     * error: it looks like mine, but something is wrong with it; err says what, and the core stops
-     * rather than start N jobs of one PE. -EEXIST among them is an objection that SHMEM_BOOTSTRAP
-     * naming this plugin overrules. */
+    /* Is this launcher mine? Looks at what the launcher has put into the environment, by
+     * secure_getenv, which open may read too, and at descriptors; does not talk. 0: yes. -ENODEV:
+     * no, and err says what was looked for. Another error: it looks like mine, but something is
+     * wrong with it; err says what, and the core stops rather than start N jobs of one PE. -EEXIST
+     * among them is an objection that SHMEM_BOOTSTRAP naming this plugin overrules. */
     int (*probe)(struct sy_error *err);
 
     /* Joins the job: sets *self and fills *job, but for its size. `host` offers log and fail; its
@@ -116,10 +116,12 @@ struct sy_bootstrap {
      * thread that calls event() while another one is in mark() or abort(). A plugin whose launcher
      * does not want to know leaves it out, and the PE writes to its own log. */
     void (*note)(void *self, const char *text, double seconds, int asked);
+
     /* This PE is about to exit with `status`, not 0, without having finalised. A launcher that
      * waits for its processes sees that by itself; others pass it on, so that the job ends with
      * this status. */
     void (*failing)(void *self, int status);
+
     /* This PE is blocked: all its threads that could do something wait in the library since
      * SHMEM_DEADLOCK_TIMEOUT, and nothing that it has sent is under way. wait: which wait it is;
      * flags: SY_BLOCKED_. Said now and then while it lasts, and just before each `note` that

@@ -1,7 +1,7 @@
 /* What the core offers to a plugin, handed over at open() and valid until close() returns. A plugin
  * uses this table and nothing else of the library (other libraries as it likes): it never prints,
- * never exits, never reads the environment, never sees another plugin. All members may be called
- * from any thread. */
+ * never exits, never reads settings from the environment, never sees another plugin. All members
+ * may be called from any thread. */
 #ifndef SWITCHYARD_HOST_H
 #define SWITCHYARD_HOST_H
 

@@ -1,7 +1,7 @@
 /* One row describes one setting: parsing, the JSON key, the environment name, oshinfo's listing and
  * docs/options.md all come from it. The core has a table of rows and so may every plugin; the core
- * fills a plugin's settings before it calls the plugin's open(), so a plugin never reads the
- * environment. */
+ * fills a plugin's settings before it calls the plugin's open(), so a plugin never reads
+ * settings from the environment. */
 #ifndef SWITCHYARD_OPTION_H
 #define SWITCHYARD_OPTION_H
 

@@ -4,8 +4,9 @@
  * main.c        the command line, the processes and their end
  * pe.c          one PE: windows, struct sy_host, the plugin's life, the progress thread
  * messages.c    between the plugin and the engine, where it carries messages
- * data.c        data calls with the core's discipline: mapped memory by stores, -EAGAIN by trying
- * again cases_*.c     the cases, by subject
+ * data.c        data calls with the core's discipline: mapped memory by stores, -EAGAIN by another
+ *               try
+ * cases_*.c     the cases, by subject
  *
  * A case is a row of SUITE_CASES and a function case_<name>, which every PE runs between two
  * barriers. */

@@ -283,9 +283,7 @@ static const char *const virtual_kinds[] = {
     "ipip*",   "sit*",   "ip6*",    "ifb*",       "dummy*",
 };
 
-/* Whether the name is of an interface that leads to containers, virtual machines or tunnels. Such
- * interfaces are used where there are no others. */
-static bool interfaces_interface_virtual(const char *name)
+static bool interfaces_is_virtual(const char *name)
 {
     for (size_t i = 0; i < SY_COUNT(virtual_kinds); i++)
         if (fnmatch(virtual_kinds[i], name, 0) == 0)
@@ -299,7 +297,7 @@ static enum kind interfaces_kind_of(const struct sy_interface *interface)
 {
     if (interface->loopback)
         return LOOPBACK;
-    return interfaces_interface_virtual(interface->name) ? VIRTUAL : REAL;
+    return interfaces_is_virtual(interface->name) ? VIRTUAL : REAL;
 }
 
 /* An element of the list: a name, a pattern of names, or a network. */
