@@ -65,10 +65,8 @@ static char *allocation_of_grid_engine(struct sy_hostlist *list)
     char *line = NULL, *fault = NULL;
     size_t room = 0;
 
-    if (!in) {
-        fault = sy_memory_text("cannot read PE_HOSTFILE=%s: %m", path);
-        return fault;
-    }
+    if (!in)
+        return sy_memory_text("cannot read PE_HOSTFILE=%s: %m", path);
     while (!fault && getline(&line, &room, in) >= 0) {
         char name[256], slots[16];
 

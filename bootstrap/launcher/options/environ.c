@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"
+#include "util/bits.h"
 
 /* Variables that a launcher around oshrun sets for its own process. A PE that read them would join
  * the wrong job. */
@@ -26,10 +27,10 @@ bool sy_environ_matches(const char *pattern, const char *entry)
     return yes;
 }
 
-static bool environ_is_foreign(const char *entry)
+bool sy_environ_matches_any(const char *const *patterns, size_t count, const char *entry)
 {
-    for (size_t i = 0; i < sizeof FOREIGN / sizeof *FOREIGN; i++) {
-        if (sy_environ_matches(FOREIGN[i], entry))
+    for (size_t i = 0; i < count; i++) {
+        if (sy_environ_matches(patterns[i], entry))
             return true;
     }
     return false;
@@ -111,7 +112,7 @@ static void environ_put_before(struct sy_environ *env, const char *text)
 void sy_environ_build(struct sy_environ *env, bool bare, char *const *changes)
 {
     for (char **entry = environ; !bare && *entry; entry++) {
-        if (!environ_is_foreign(*entry))
+        if (!sy_environ_matches_any(FOREIGN, SY_COUNT(FOREIGN), *entry))
             environ_add(env, sy_memory_string(*entry));
     }
     for (; *changes; changes++) {

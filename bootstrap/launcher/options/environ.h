@@ -26,7 +26,8 @@ const char *sy_environ_get(const struct sy_environ *env, const char *name);
 
 void sy_environ_free(struct sy_environ *env);
 
-/* Whether the variable of an entry NAME=VALUE has a name that matches. */
+/* Whether the variable of an entry NAME=VALUE has a name that matches; one of `count` patterns. */
 bool sy_environ_matches(const char *pattern, const char *entry);
+bool sy_environ_matches_any(const char *const *patterns, size_t count, const char *entry);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "bootstrap/launcher/options/environ.h"
 #include "bootstrap/launcher/memory.h"
+#include "util/bits.h"
 
 /* Settings of this library and of those below it, and where libraries are found: a program that
  * runs here must run there. */
@@ -30,15 +31,6 @@ static void exports_add(struct changes *changes, char kind, const char *name, co
     changes->list[changes->count] = NULL;
 }
 
-static bool exports_is_own(const char *entry)
-{
-    for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++) {
-        if (sy_environ_matches(OWN[i], entry))
-            return true;
-    }
-    return false;
-}
-
 /* Passes on the variables that match. Returns whether there are any. */
 static bool exports_pass(struct changes *changes, const char *pattern, bool all)
 {
@@ -46,7 +38,8 @@ static bool exports_pass(struct changes *changes, const char *pattern, bool all)
 
     for (char **entry = environ; *entry; entry++) {
         if (!strchr(*entry, '=') || !sy_environ_matches(pattern, *entry) ||
-            sy_environ_matches("SHMEM_BOOT_*", *entry) || (!all && exports_is_own(*entry)))
+            sy_environ_matches("SHMEM_BOOT_*", *entry) ||
+            (!all && sy_environ_matches_any(OWN, SY_COUNT(OWN), *entry)))
             continue;
         exports_add(changes, '=', *entry, NULL);
         found = true;
@@ -99,8 +92,7 @@ char **sy_exports_make(const struct sy_flags *flags, const struct sy_app *app, b
 
     if (elsewhere && flags->inherit == SY_INHERIT_ALL)
         exports_pass(&changes, "*", false);
-    for (size_t i = 0;
-         elsewhere && flags->inherit == SY_INHERIT_DEFAULT && i < sizeof PASSED / sizeof *PASSED;
+    for (size_t i = 0; elsewhere && flags->inherit == SY_INHERIT_DEFAULT && i < SY_COUNT(PASSED);
          i++)
         exports_pass(&changes, PASSED[i], false);
     exports_add_exports(&changes, &app->exports, missing, arg);
