@@ -135,15 +135,13 @@ void sy_link_drain(struct sy_link *link)
 
 static void launcher_link_readable(struct ev_loop *loop, ev_io *io, int events)
 {
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     launcher_link_receive(io->data);
 }
 
 static void launcher_link_writable(struct ev_loop *loop, ev_io *io, int events)
 {
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     launcher_link_flush(io->data);
 }
 

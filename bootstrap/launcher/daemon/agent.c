@@ -88,9 +88,7 @@ static void agent_daemon_tells(struct sy_daemon *daemon, const struct sy_frame *
 
 static void agent_reap(struct ev_loop *loop, ev_signal *watcher, int events)
 {
-    (void)loop;
-    (void)watcher;
-    (void)events;
+    (void)loop, (void)watcher, (void)events;
     if (!agent.started)
         return;
     sy_daemon_reap(&agent.daemon, NULL, NULL);
@@ -121,9 +119,7 @@ static void agent_look_for_silence(struct ev_loop *loop, ev_timer *timer, int ev
                  sy_link_waiting(&agent.link);
     struct sy_carriers carriers = sy_silence_carriers(heard ? 0 : getppid(), false);
 
-    (void)loop;
-    (void)timer;
-    (void)events;
+    (void)loop, (void)timer, (void)events;
     agent.heard = agent.link.in.received;
     if (sy_silence_look(&agent.quiet, sy_clock(), heard, carriers) >= agent.spec.silence)
         agent_leave_silent();
@@ -185,8 +181,7 @@ static void agent_end_signal(struct ev_loop *loop, ev_signal *watcher, int event
     int n = snprintf(text, sizeof text, "the agent got signal %d (%s)", watcher->signum,
                      strsignal(watcher->signum));
 
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     sy_daemon_tell(&agent.daemon, SY_DAEMON_TROUBLE, SY_ALL, 128 + watcher->signum, text,
                    (size_t)n);
     agent_leave();

@@ -74,8 +74,7 @@ static void daemon_drain_over(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_daemon *daemon = timer->data;
 
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     sy_reaper_end(&daemon->reaper);
     for (int i = 0; i < daemon->started; i++) {
         sy_pe_output_finish(&daemon->local[i].out);

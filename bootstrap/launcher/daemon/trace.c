@@ -119,8 +119,7 @@ static void trace_readable(struct ev_loop *loop, ev_io *io, int events)
     char buffer[16384];
     ssize_t n = read(look->fd, buffer, sizeof buffer);
 
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n <= 0) {
@@ -138,8 +137,7 @@ static void trace_too_long(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct look *look = timer->data;
 
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     look->late = true;
     kill(look->debugger, SIGKILL);
 }

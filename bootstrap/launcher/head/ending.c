@@ -91,8 +91,7 @@ static void ending_next_stage(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
 
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     switch (run->ending.stage) {
     case HEARD_OUT:
         ending_ask(run);

@@ -77,8 +77,7 @@ static void messages_gather_expired(struct ev_loop *loop, ev_timer *timer, int e
     char missing[SY_LIST_TEXT], *hosts = sy_nodes_text(run, messages_host_lacks);
     bool one = run->npes - run->gather.arrived == 1;
 
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     sy_run_say(run, SY_SAY_ENDING, "'%s' was not complete in time: %s on %s %s not come%s",
                run->gather.phase,
                sy_list_missing(run->gather.have, run->npes, NULL, NULL, missing, sizeof missing),
@@ -193,8 +192,7 @@ static void messages_abort_now(struct ev_loop *loop, ev_timer *timer, int events
 {
     struct sy_run *run = timer->data;
 
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     sy_ending_begin(run, run->abort.status, SY_GRACE_FAILED);
 }
 

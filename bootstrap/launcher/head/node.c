@@ -294,9 +294,7 @@ static void error_done(struct sy_forward *stream)
 /* For struct sy_forward: the label names the host that wrote the line. */
 static ssize_t node_who_complains(const struct sy_forward *stream, const char *line, size_t length)
 {
-    (void)stream;
-    (void)line;
-    (void)length;
+    (void)stream, (void)line, (void)length;
     return 0;
 }
 
@@ -452,8 +450,7 @@ static void node_heartbeat(struct ev_loop *loop, ev_timer *timer, int events)
     struct sy_run *run = timer->data;
     double now = sy_clock();
 
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     for (int i = 0; i < run->nodes; i++) {
         if (!run->node[i].local && node_has_agent(&run->node[i]))
             node_listen_to(&run->node[i], now);

@@ -25,8 +25,7 @@ static void head_signals_ending_signal(struct ev_loop *loop, ev_signal *watcher,
 
 static void head_signals_forwarded_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     sy_ending_forward(watcher->data, watcher->signum);
 }
 
@@ -54,8 +53,7 @@ static void head_signals_stop_signal(struct ev_loop *loop, ev_signal *watcher, i
 
 static void head_signals_child_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     sy_nodes_reap(watcher->data);
 }
 

@@ -138,8 +138,7 @@ static void waiting_answers_late(struct ev_loop *loop, ev_timer *timer, int even
 {
     struct sy_run *run = timer->data;
 
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     sy_report_late(&run->report);
 }
 
@@ -179,8 +178,7 @@ static void waiting_traces_late(struct ev_loop *loop, ev_timer *timer, int event
 {
     struct sy_run *run = timer->data;
 
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     run->traces.left = 0;
     waiting_end_for_time(run);
 }

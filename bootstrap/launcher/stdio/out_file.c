@@ -118,8 +118,7 @@ static void out_file_writable(struct ev_loop *loop, ev_io *io, int events)
 {
     struct sy_out_file *out_file = io->data;
 
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     sy_out_file_flush(out_file);
     sy_out_file_serve(out_file);
     if (sy_out_file_empty(out_file))

@@ -39,8 +39,7 @@ static void pe_input_push(struct sy_pe_input *input)
 
 static void pe_input_writable(struct ev_loop *loop, ev_io *io, int events)
 {
-    (void)loop;
-    (void)events;
+    (void)loop, (void)events;
     pe_input_push(io->data);
 }
 
