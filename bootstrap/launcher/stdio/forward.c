@@ -167,7 +167,7 @@ static void forward_append_repeat(struct sy_forward *forward, const struct sy_fo
     if (forward->writer.source >= 0)
         sy_repeats_others(line->repeat, forward->writer.source, which, sizeof which);
     snprintf(more, sizeof more, " (and %d more %s%s%s%s)\n", others, forward->sayer,
-             others == 1 ? "" : "s", *which ? ": " : "", which);
+             others == 1 ? "" : "s", *which ? ":" : "", *which ? strchr(which, ' ') : "");
     forward_append_text(forward, text, length && text[length - 1] == '\r' ? length - 1 : length);
     forward_append_text(forward, more, strlen(more));
 }

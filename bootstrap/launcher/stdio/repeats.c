@@ -1,11 +1,11 @@
 /* Lines that many streams write: see repeats.h. */
 #include "bootstrap/launcher/stdio/repeats.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bootstrap/launcher/memory.h"
+#include "util/list.h"
 
 static const double DELAY = 0.25; /* seconds that a line waits for others to say the same */
 
@@ -110,27 +110,13 @@ static int repeats_by_number(const void *a, const void *b)
 
 void sy_repeats_others(const struct sy_repeat *repeat, int source, char *text, size_t room)
 {
-    static const size_t RANGE = sizeof ", 2147483647-2147483647, ...";
-    size_t used = 0;
+    struct sy_list list = sy_list_begin(text, room);
 
-    *text = '\0';
     qsort(repeat->source, (size_t)repeat->sayers, sizeof *repeat->source, repeats_by_number);
-    for (int i = 0, last; i < repeat->sayers; i = last + 1) {
-        const int *all = repeat->source;
-
-        last = i;
-        if (all[i] == source)
-            continue;
-        while (last + 1 < repeat->sayers && all[last + 1] == all[last] + 1 &&
-               all[last + 1] != source)
-            last++;
-        if (used + RANGE > room) {
-            snprintf(text + used, room - used, ", ...");
-            return;
-        }
-        used += (size_t)snprintf(text + used, room - used, last > i ? "%s%d-%d" : "%s%d",
-                                 used ? ", " : "", all[i], all[last]);
-    }
+    for (int i = 0; i < repeat->sayers; i++)
+        if (repeat->source[i] != source)
+            sy_list_add(&list, repeat->source[i]);
+    sy_list_end(&list);
 }
 
 void sy_repeats_show(struct sy_repeats *repeats, struct sy_repeat *repeat)

@@ -53,7 +53,7 @@ void sy_repeats_join(struct sy_repeats *repeats, struct sy_repeat *repeat, int s
 struct sy_repeat *sy_repeats_add(struct sy_repeats *repeats, const void *place, const char *text,
                                  size_t length, int source);
 
-/* "1-3, 7, ...": the streams that have the line, save one. */
+/* "PEs 1-3, 7": the streams that have the line, save one (util/list.h). */
 void sy_repeats_others(const struct sy_repeat *repeat, int source, char *text, size_t room);
 
 /* The line is shown now, and no stream joins it any more. */
