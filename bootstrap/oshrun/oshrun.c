@@ -127,22 +127,11 @@ static int oshrun_fail(struct client *client, struct sy_error *err, int rc, cons
     }
 }
 
-/* The descriptor that the environment names, or -1; *text is what it says. */
-static int oshrun_named_fd(const char **text)
-{
-    long fd = -1;
-
-    *text = secure_getenv(SY_LAUNCH_FD_ENV);
-    if (*text)
-        sy_parse_int(*text, 0, INT_MAX, &fd);
-    return (int)fd;
-}
-
 static int oshrun_probe(struct sy_error *err)
 {
-    const char *text, *fault;
+    const char *text = secure_getenv(SY_LAUNCH_FD_ENV), *fault;
+    int fd = (int)sy_parse_variable(SY_LAUNCH_FD_ENV);
     struct stat st;
-    int fd = oshrun_named_fd(&text);
 
     if (!text) {
         if (err)
@@ -206,13 +195,12 @@ static int oshrun_open(const struct sy_host *host, const void *settings, void **
                        struct sy_job *job, struct sy_error *err)
 {
     struct client *client = calloc(1, sizeof *client);
-    const char *text;
 
     (void)settings;
     if (!client)
         return host->fail(err, ENOMEM, "no memory for the conversation with oshrun");
     client->host = host;
-    client->fd = oshrun_named_fd(&text);
+    client->fd = (int)sy_parse_variable(SY_LAUNCH_FD_ENV);
     if (client->fd < 0) {
         free(client);
         return host->fail(err, ENODEV, "%s does not name a descriptor", SY_LAUNCH_FD_ENV);

@@ -1,7 +1,6 @@
 /* The conversation with a PMI server: see client.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,16 +22,6 @@
 static const double PARTING = 1; /* seconds for a farewell */
 
 /* ---- where ---- */
-
-/* The descriptor that PMI_FD names; -1: none. */
-static int client_named_fd(const char *text)
-{
-    long fd = -1;
-
-    if (text)
-        sy_parse_int(text, 0, INT_MAX, &fd);
-    return (int)fd;
-}
 
 enum sy_pmi_mpi sy_pmi_mpi(void)
 {
@@ -78,7 +67,7 @@ int sy_pmi_find(struct sy_error *err)
             "MPI_Finalize has closed the connection to the launcher; call shmem_init before "
             "MPI_Finalize, or start the program with oshrun or a launcher that speaks PMIx%s",
             "");
-    if (fd && (client_named_fd(fd) < 0 || fstat(client_named_fd(fd), &st) || !S_ISSOCK(st.st_mode)))
+    if (fd && (fstat((int)sy_parse_variable("PMI_FD"), &st) || !S_ISSOCK(st.st_mode)))
         return client_say(
             err, -EBADF,
             "PMI_FD=%s is no open socket: a wrapper between the launcher and the program has "
@@ -313,13 +302,6 @@ static int client_say_version(struct pmi_client *client, int version, struct sy_
                               line);
 }
 
-static int client_environment_number(const char *name)
-{
-    const char *text = secure_getenv(name);
-
-    return text && *text >= '0' && *text <= '9' ? atoi(text) : -1;
-}
-
 static int client_begin_1(struct pmi_client *client, struct sy_error *err)
 {
     char line[PMI_LINE];
@@ -328,8 +310,8 @@ static int client_begin_1(struct pmi_client *client, struct sy_error *err)
     if (rc)
         return rc;
     if (!client->connected) {
-        client->rank = client_environment_number("PMI_RANK");
-        client->size = client_environment_number("PMI_SIZE");
+        client->rank = (int)sy_parse_variable("PMI_RANK");
+        client->size = (int)sy_parse_variable("PMI_SIZE");
     }
     if (!sy_pmi_word(line, ' ', "kvsname", client->space, sizeof client->space))
         return client->host->fail(err, EPROTO, "PMI: no name for keys in '%.100s'", line);
@@ -340,7 +322,7 @@ static int client_begin_2(struct pmi_client *client, struct sy_error *err)
 {
     char answer[PMI_LINE];
     const char *job = secure_getenv("PMI_JOBID");
-    int rank = client->connected ? client->rank : client_environment_number("PMI_RANK");
+    int rank = client->connected ? client->rank : (int)sy_parse_variable("PMI_RANK");
     int rc = client_ask_2(client, answer, "fullinit", err, "pmijobid=%s;pmirank=%d;threaded=FALSE;",
                           job ? job : "", rank);
 
@@ -357,10 +339,10 @@ static int client_begin_2(struct pmi_client *client, struct sy_error *err)
 
 int sy_pmi_open(struct pmi_client *client, int version, struct sy_error *err)
 {
-    const char *text = secure_getenv("PMI_FD"), *port = secure_getenv("PMI_PORT");
+    const char *port = secure_getenv("PMI_PORT");
     int rc = 0;
 
-    client->fd = client_named_fd(text);
+    client->fd = (int)sy_parse_variable("PMI_FD");
     client->connected = false;
     if (client->fd < 0 && port)
         rc = client_connect_to(client, port, err);

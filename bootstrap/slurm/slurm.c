@@ -4,7 +4,6 @@
  * socket, and PE 0 hands its contact to processes of its own user; over several, a file with a
  * secret has to be there. */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +23,6 @@ struct slurm {
     uint16_t port;
 };
 
-static long slurm_number(const char *name)
-{
-    const char *text = secure_getenv(name);
-    long value;
-
-    return text && sy_parse_int(text, 0, INT_MAX, &value) == 0 ? value : -1;
-}
-
 static int slurm_probe(struct sy_error *err)
 {
     const char *why = NULL;
@@ -39,7 +30,7 @@ static int slurm_probe(struct sy_error *err)
     /* A batch script and a shell of salloc have SLURM_PROCID too, but are no step. */
     if (!secure_getenv("SLURM_STEP_ID"))
         why = "SLURM_STEP_ID is not set";
-    else if (slurm_number("SLURM_STEP_NUM_TASKS") < 2)
+    else if (sy_parse_variable("SLURM_STEP_NUM_TASKS") < 2)
         why = "this Slurm step has one task";
     else if (secure_getenv("SHMEM_PE"))
         why = "SHMEM_PE says which PE this is";
@@ -106,7 +97,7 @@ static int slurm_meet_by_file(struct slurm *slurm, struct sy_error *err)
             "common; use srun --mpi=pmix or srun --mpi=pmi2 (srun --mpi=list shows which there "
             "are), or oshrun -n %d, or set SHMEM_SECRET_FILE to a file that is on every node, made "
             "with: head -c 48 /dev/urandom | base64 >FILE; chmod 600 FILE",
-            slurm->user.rank.npes, slurm_number("SLURM_STEP_NUM_NODES"),
+            slurm->user.rank.npes, sy_parse_variable("SLURM_STEP_NUM_NODES"),
             secure_getenv("PMI_FD")
                 ? " that MPI could share (MPI_Init has to be called before shmem_init)"
                 : " (--mpi=none)",
@@ -144,7 +135,7 @@ static int slurm_meet_on_node(struct slurm *slurm, struct sy_error *err)
 static int slurm_join(struct slurm *slurm, struct sy_job *job, struct sy_error *err)
 {
     const char *id = secure_getenv("SLURM_JOB_ID"), *step = secure_getenv("SLURM_STEP_ID");
-    long pe = slurm_number("SLURM_PROCID"), npes = slurm_number("SLURM_STEP_NUM_TASKS");
+    long pe = sy_parse_variable("SLURM_PROCID"), npes = sy_parse_variable("SLURM_STEP_NUM_TASKS");
     const struct sy_host *host = slurm->user.host;
 
     if (pe < 0 || npes < 1 || pe >= npes)
@@ -155,7 +146,7 @@ static int slurm_join(struct slurm *slurm, struct sy_job *job, struct sy_error *
     int rc = sy_mpi_check_job((int)npes, err);
     if (rc)
         return rc;
-    rc = slurm_number("SLURM_STEP_NUM_NODES") == 1 && !*host->start->root
+    rc = sy_parse_variable("SLURM_STEP_NUM_NODES") == 1 && !*host->start->root
              ? slurm_meet_on_node(slurm, err)
              : slurm_meet_by_file(slurm, err);
     return rc ? rc : sy_tree_join(&slurm->user, job, err);

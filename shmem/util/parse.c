@@ -2,6 +2,7 @@
  * that the program has set. */
 #include <errno.h>
 #include <float.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,16 @@ int sy_parse_int(const char *text, long min, long max, long *out)
         return -EINVAL;
     *out = value;
     return 0;
+}
+
+long sy_parse_variable(const char *name)
+{
+    const char *text = secure_getenv(name);
+    long value = -1;
+
+    if (text)
+        sy_parse_int(text, 0, INT_MAX, &value);
+    return value;
 }
 
 int sy_parse_seconds(const char *text, double *out)

@@ -9,6 +9,9 @@
 int sy_parse_bool(const char *text, bool *out);
 int sy_parse_int(const char *text, long min, long max, long *out);
 
+/* The number, from 0 to INT_MAX, that a variable of the environment holds; else -1. */
+long sy_parse_variable(const char *name);
+
 /* From 0 to SY_SECONDS_MAX; what is more counts as that. It is as good as for ever, and fits all
  * units of time that limits are turned into. */
 #define SY_SECONDS_MAX 1e9

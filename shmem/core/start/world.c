@@ -1,7 +1,6 @@
 /* Start-up and shut-down, in one readable order. See world.h. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdio_ext.h>
@@ -258,9 +257,8 @@ static void world_guess_identity(void)
     if (gethostname(sy_world.host, sizeof sy_world.host - 1))
         strcpy(sy_world.host, "unknown-host");
     for (size_t i = 0; i < SY_COUNT(names); i++) {
-        const char *text = secure_getenv(names[i]);
-        long pe;
-        if (!text || sy_parse_int(text, 0, INT_MAX, &pe))
+        long pe = sy_parse_variable(names[i]);
+        if (pe < 0)
             continue;
         sy_log_guess((int)pe, sy_world.host);
         return;
