@@ -150,6 +150,11 @@ struct sy_host {
     int (*device_begin)(unsigned window, bool in, uint64_t offset, void *local, size_t length,
                         struct sy_device_copying *copying);
     bool (*device_end)(struct sy_device_copying *copying, bool wait);
+
+    /* An address of `length` bytes at `offset` of such a region, to be read or (in) to be written
+     * whole, until device_unmap(). NULL: they have to be copied, or are not there. Both or none. */
+    void *(*device_map)(unsigned window, bool in, uint64_t offset, size_t length);
+    void (*device_unmap)(unsigned window, void *address);
 };
 
 /* Whether the core that has made a host knows of a member. */

@@ -63,6 +63,23 @@ void sy_device_end(const struct sy_regions *regions, struct sy_device_copying *c
         ; /* what is left is short; a sleep takes as long as that where it is not */
 }
 
+/* ---- mapping ---- */
+
+const char *sy_device_map(const struct sy_regions *regions, uint64_t header, size_t length)
+{
+    const struct sy_host *host = regions->host;
+
+    if (!SY_HOST_HAS(host, device_unmap) || !host->device_map || !host->device_unmap ||
+        !sy_device_is(regions, header))
+        return NULL;
+    return host->device_map(sy_record_region(header), false, sy_record_offset(header), length);
+}
+
+void sy_device_unmap(const struct sy_regions *regions, uint64_t header, const char *address)
+{
+    regions->host->device_unmap(sy_record_region(header), (char *)address);
+}
+
 bool sy_device_amo(const struct sy_regions *regions, uint64_t header, uint64_t operand,
                    uint64_t compare, uint64_t *old)
 {

@@ -22,6 +22,12 @@ bool sy_device_begin(const struct sy_regions *regions, uint64_t header, bool in,
                      size_t length, struct sy_device_copying *copying) SY_COLD;
 void sy_device_end(const struct sy_regions *regions, struct sy_device_copying *copying) SY_COLD;
 
+/* The address of memory that is read until sy_device_unmap; NULL: it has to be copied, or is not
+ * there. */
+const char *sy_device_map(const struct sy_regions *regions, uint64_t header, size_t length) SY_COLD;
+void sy_device_unmap(const struct sy_regions *regions, uint64_t header,
+                     const char *address) SY_COLD;
+
 /* The atomic operation of a header; old: where the result goes, or NULL. */
 bool sy_device_amo(const struct sy_regions *regions, uint64_t header, uint64_t operand,
                    uint64_t compare, uint64_t *old) SY_COLD;

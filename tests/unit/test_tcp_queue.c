@@ -128,6 +128,37 @@ START_TEST(has_segments)
 }
 END_TEST
 
+/* A segment lets go of data that the kernel has; a new connection needs those that have not been
+ * applied. */
+START_TEST(lets_go)
+{
+    static char data[64], *copy;
+
+    begin();
+    memset(data, 5, sizeof data);
+    for (uint64_t i = 0; i < 3; i++) {
+        ck_assert(sy_tcp_queue_has_segment(&queue));
+        sy_tcp_queue_commit_segment(&queue, 0, data, sizeof data, NULL);
+        ck_assert_uint_eq(take(), sizeof data);
+        copy = i == 2 ? sy_tcp_queue_copy(&queue, sizeof data) : NULL;
+        if (copy)
+            memset(copy, 6, sizeof data);
+        sy_tcp_queue_let_go(&queue, copy, 7 + i);
+    }
+    ck_assert(sy_tcp_queue_resume(&queue, sizeof data));
+    struct tcp_segment *lacking = sy_tcp_queue_lacking(&queue);
+    ck_assert_uint_eq(lacking->source, 8);
+    ck_assert_uint_eq(lacking->length, sizeof data);
+    lacking->data = data;
+    ck_assert_ptr_null(sy_tcp_queue_lacking(&queue));
+    ck_assert_uint_eq(take(), 2 * sizeof data);
+    ck_bytes(0, sizeof data, 5);
+    ck_bytes(sizeof data, sizeof data, 6);
+    ck_assert(sy_tcp_queue_release(&queue, 3 * sizeof data)); /* frees the copy */
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tcp_queue");
@@ -136,6 +167,7 @@ int main(void)
     tcase_add_test(calls, stays_in_front);
     tcase_add_test(calls, holds_all);
     tcase_add_test(calls, has_segments);
+    tcase_add_test(calls, lets_go);
     suite_add_tcase(suite, calls);
     return suite_run(suite);
 }

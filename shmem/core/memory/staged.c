@@ -162,7 +162,7 @@ void *sy_staged_map(unsigned window, bool in, uint64_t offset, size_t length)
     struct sy_error err = {""};
     void *address = NULL;
 
-    if (!(staged[window].capabilities & SY_POOL_MAP))
+    if (!sy_staged_has_room(window, offset, length) || !(staged[window].capabilities & SY_POOL_MAP))
         return NULL;
     const struct sy_device *device = staged[window].device;
     staged_begin(window);

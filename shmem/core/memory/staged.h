@@ -56,7 +56,8 @@ int sy_staged_begin(unsigned window, bool in, uint64_t offset, void *local, size
 bool sy_staged_ended(struct sy_device_copying *copying, bool wait);
 
 /* Maps `length` bytes of a window of this PE, to be read or (in) to be written, until
- * sy_staged_unmap. Returns their address; NULL: they have to be copied. */
+ * sy_staged_unmap. Returns their address; NULL: they have to be copied, or are not there. Members
+ * of struct sy_host too. */
 void *sy_staged_map(unsigned window, bool in, uint64_t offset, size_t length);
 void sy_staged_unmap(unsigned window, void *address);
 

@@ -89,6 +89,8 @@ static struct sy_host host = {
     .device_ahead = sy_staged_is_ahead,
     .device_begin = sy_staged_begin,
     .device_end = sy_staged_ended,
+    .device_map = sy_staged_map,
+    .device_unmap = sy_staged_unmap,
 };
 
 const struct sy_host *sy_world_host(void)

@@ -22,7 +22,8 @@ static const char *apply_long(struct tcp_peer *peer, const char *at, size_t leng
     if (sy_record_op(header) == SY_RECORD_GET_LONG)
         from = sy_regions_find(regions, header, sy_record_offset(header), length);
     if (!from && sy_record_op(header) == SY_RECORD_GET_LONG &&
-        sy_tcp_device_read(peer, header, length, &why))
+        (sy_tcp_device_send(peer, header, length) ||
+         sy_tcp_device_read(peer, header, length, &why)))
         return NULL;
     if (!why && peer->readings)
         why = sy_tcp_device_reply(peer);

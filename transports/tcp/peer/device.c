@@ -17,6 +17,8 @@
 #define PARTS    (SY_RECORD_CHUNK / PART + 1)
 #define READINGS 4
 
+#define MAP_LEAST ((size_t)256 << 10) /* to map less costs as much as to copy it */
+
 /* A reply that is being copied. */
 struct reading {
     char *copy;
@@ -103,6 +105,57 @@ bool sy_tcp_device_placed(struct tcp_peer *peer)
 }
 
 /* ---- replies ---- */
+
+/* Has the frame that is being sent go on from a copy of what it was sent from. Under the send lock.
+ */
+static void device_move_parts(struct tcp_out *out, const char *from, size_t length, char *to)
+{
+    for (int i = out->first; out->left && i < out->count; i++) {
+        uintptr_t at = (uintptr_t)out->part[i].iov_base - (uintptr_t)from;
+        if (at < length)
+            out->part[i].iov_base = to + at;
+    }
+}
+
+/* The memory is mapped for as long as this call takes: what the kernel has not taken by then is
+ * copied, and what it loses with the connection will be. */
+bool sy_tcp_device_send(struct tcp_peer *peer, uint64_t header, size_t length)
+{
+    struct tcp_stream *stream = &peer->stream;
+    struct tcp_queue *queue = &stream->queue[TCP_REPLIES];
+    const char *from = NULL;
+    char *copy = NULL;
+
+    if (length >= MAP_LEAST && !peer->readings && sy_tcp_queue_has_segment(queue) &&
+        !atomic_load_explicit(&stream->queue[TCP_REQUESTS].tx->blocked, memory_order_relaxed))
+        copy = sy_tcp_queue_copy(queue, sy_record_padded(length));
+    if (copy)
+        from = sy_device_map(&peer->tcp->regions, header, length);
+    if (!from) {
+        sy_tcp_queue_uncopy(queue, copy, sy_record_padded(length));
+        return false;
+    }
+    uint64_t tail = sy_tcp_queue_commit_segment(queue, 0, from, length, NULL);
+    sy_count(&peer->tcp->counters.replies_mapped, 1);
+    sy_tcp_send(stream);
+    sy_tcp_send_lock(stream);
+    if (atomic_load_explicit(&stream->handed[TCP_REPLIES], memory_order_relaxed) >= tail) {
+        sy_tcp_queue_uncopy(queue, copy, sy_record_padded(length));
+        copy = NULL;
+    } else {
+        memcpy(copy, from, length);
+        device_move_parts(&stream->out, from, length, copy);
+    }
+    sy_tcp_queue_let_go(queue, copy, header);
+    sy_tcp_send_unlock(stream);
+    sy_device_unmap(&peer->tcp->regions, header, from);
+    return true;
+}
+
+bool sy_tcp_device_again(struct tcp_stream *stream, uint64_t header, char *to, size_t length)
+{
+    return sy_device_get(&sy_tcp_peer_with(stream)->tcp->regions, header, to, length);
+}
 
 bool sy_tcp_device_read(struct tcp_peer *peer, uint64_t header, size_t length, const char **why)
 {

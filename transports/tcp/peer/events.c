@@ -110,6 +110,7 @@ const struct tcp_stream_user sy_tcp_stream_events = {
     .apply = {[TCP_REQUESTS] = sy_tcp_apply_requests, [TCP_REPLIES] = sy_tcp_apply_replies},
     .placed = sy_tcp_apply_placed,
     .follow = sy_tcp_device_follow,
+    .again = sy_tcp_device_again,
     .resumes = sy_tcp_apply_resumes,
     .first_flags = events_first_flags,
     .sent = events_sent,

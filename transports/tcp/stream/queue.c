@@ -245,6 +245,24 @@ int sy_tcp_queue_keep(struct tcp_queue *queue, const char *data, size_t length)
     return 0;
 }
 
+void sy_tcp_queue_let_go(struct tcp_queue *queue, void *copy, uint64_t source)
+{
+    struct tcp_segment *segment = segment_at(queue, queue_get(&queue->segment_tail) - 1);
+
+    segment->data = segment->copy = copy;
+    segment->source = source;
+}
+
+struct tcp_segment *sy_tcp_queue_lacking(const struct tcp_queue *queue)
+{
+    uint64_t end = queue_get(&queue->segment_tail);
+
+    for (uint64_t i = queue_get(&queue->applied.segment); i < end; i++)
+        if (!segment_at(queue, i)->data)
+            return segment_at(queue, i);
+    return NULL;
+}
+
 void sy_tcp_queue_trim(struct tcp_queue *queue)
 {
     queue_forget_copies(queue);

@@ -28,10 +28,11 @@
 #define TCP_SEGMENTS 256 /* of a queue, a power of two */
 
 struct tcp_segment {
-    uint64_t at; /* position of its first byte */
-    const char *data;
-    size_t length; /* without padding */
-    void *copy;    /* of sy_tcp_queue_copy, to be freed when it has been applied, or NULL */
+    uint64_t at;      /* position of its first byte */
+    const char *data; /* NULL: the kernel has them; who sends them again makes them of `source` */
+    size_t length;    /* without padding */
+    uint64_t source;
+    void *copy; /* of sy_tcp_queue_copy, to be freed when it has been applied, or NULL */
 };
 
 /* A position of tx in the two other measures. */
@@ -108,6 +109,15 @@ bool sy_tcp_queue_resume(struct tcp_queue *queue, uint64_t position);
  * Under both locks; no frame may be half sent from them, or its entries must be mended by the
  * caller. */
 int sy_tcp_queue_keep(struct tcp_queue *queue, const char *data, size_t length);
+
+/* The data of the last segment are used no more from where they were: they are in `copy`, or (NULL)
+ * the kernel has them, and a new connection, should it need them, has them made again, of what
+ * `source` stands for. Under both locks. */
+void sy_tcp_queue_let_go(struct tcp_queue *queue, void *copy, uint64_t source);
+
+/* A segment that has not been applied and whose data have to be made again; NULL: none. Under both
+ * locks. */
+struct tcp_segment *sy_tcp_queue_lacking(const struct tcp_queue *queue);
 
 /* Gives back the pages of a queue that is empty, and whose producer is this thread or kept out.
  * Under the poll lock. */

@@ -103,6 +103,23 @@ struct tcp_positions sy_tcp_stream_freeze(struct tcp_stream *stream, int fd)
         .udp_port = stream->all->user->udp_port(stream, fd)};
 }
 
+/* Makes replies again that the last connection had and this one needs. */
+static int stream_recall(struct tcp_stream *stream)
+{
+    struct tcp_queue *queue = &stream->queue[TCP_REPLIES];
+    struct tcp_segment *segment;
+
+    while ((segment = sy_tcp_queue_lacking(queue))) {
+        segment->data = segment->copy = sy_tcp_queue_copy(queue, segment->length);
+        if (!segment->copy)
+            return -ENOMEM;
+        if (!stream->all->user->again(stream, segment->source, segment->copy, segment->length))
+            return -EPROTO;
+        sy_count(&stream->all->counters->replies_recalled, 1);
+    }
+    return 0;
+}
+
 /* Goes on with the stream where the other side has got to. 0; -EPROTO: its position is impossible;
  * or -errno. Under both locks. */
 static int stream_go_on(struct tcp_stream *stream, int fd, const struct tcp_positions *peer)
@@ -110,9 +127,12 @@ static int stream_go_on(struct tcp_stream *stream, int fd, const struct tcp_posi
     if (!sy_tcp_queue_resume(&stream->queue[TCP_REQUESTS], peer->requests) ||
         !sy_tcp_queue_resume(&stream->queue[TCP_REPLIES], peer->replies))
         return -EPROTO;
+    int rc = stream_recall(stream);
+    if (rc)
+        return rc;
     stream->watch.fd = fd;
     stream->watch.event = stream_on_socket;
-    int rc = sy_tcp_watch_add(stream->all->set, &stream->watch, EPOLLIN);
+    rc = sy_tcp_watch_add(stream->all->set, &stream->watch, EPOLLIN);
     if (rc)
         stream->watch.fd = -1;
     return rc;

@@ -46,6 +46,10 @@ struct tcp_stream_user {
     /* More of a payload has come, where in.follow has been set with sy_tcp_receive_place. */
     void (*follow)(struct tcp_stream *stream);
 
+    /* Fills the data of a segment of replies that has let go of them (sy_tcp_queue_let_go), under
+     * the send lock too. False: they are not there any more. */
+    bool (*again)(struct tcp_stream *stream, uint64_t source, char *to, size_t length);
+
     /* in.held is set: whether the bytes after the holding record may be applied now. If so, counts
      * that record. */
     bool (*resumes)(struct tcp_stream *stream);
