@@ -1,8 +1,11 @@
 /* The first contact of all PEs with all others, at once.
- *   first around|puts [LATE SECONDS]
+ *   first around|puts|full [LATE SECONDS]
  * Each PE puts to all others: around, beginning with the one after itself; puts: in the order of
- * their numbers. PE LATE does nothing of the library's for a while before that. */
+ * their numbers; full: as around, without a file descriptor left. PE LATE does nothing of the
+ * library's for a while before that. */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tests/conformance/check.h"
@@ -16,6 +19,15 @@ static void put_to_all(int me, int n, int first)
         shmem_long_p(&dest[me], source[pe], pe);
     }
     shmem_barrier_all();
+}
+
+static void use_up_descriptors(void)
+{
+    const struct rlimit low = {128, 128};
+
+    CHECK(!setrlimit(RLIMIT_NOFILE, &low));
+    while (open("/dev/null", O_RDONLY) >= 0)
+        ;
 }
 
 int main(int argc, char **argv)
@@ -32,6 +44,10 @@ int main(int argc, char **argv)
         source[pe] = 1000L * me + pe + 1;
     if (argc > 3 && atoi(argv[2]) == me)
         sleep((unsigned)atoi(argv[3]));
+    if (argc > 1 && !strcmp(argv[1], "full")) {
+        use_up_descriptors();
+        shmem_barrier_all();
+    }
     put_to_all(me, n, argc > 1 && !strcmp(argv[1], "puts") ? 0 : me + 1);
     for (int pe = 0; pe < n; pe++)
         CHECK(dest[pe] == 1000L * pe + me + 1);

@@ -25,7 +25,8 @@ const char *sy_ofi_advice(const union ofi_ip *at, int code, char text[OFI_ADVICE
     struct sy_ip ip = sy_socket_ip(at);
     unsigned seen = ip.family ? sy_way_to(&ip, sy_way_seen(code)) : 0;
 
-    return sy_way_text(seen & (SY_WAY_OWN | SY_WAY_ABSENT), "", "", text, OFI_ADVICE);
+    return sy_way_text(seen & (SY_WAY_OWN | SY_WAY_ABSENT | SY_WAY_FILES), "", "", text,
+                       OFI_ADVICE);
 }
 
 static uint32_t address_provider_hash(struct ofi_state *ofi)

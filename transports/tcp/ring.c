@@ -5,6 +5,24 @@
 
 #include "transports/tcp/ring.h"
 
+/* The same without a file descriptor, where none is left. Where the kernel is told not to promise
+ * more memory than there is (vm.overcommit_memory), it counts all of this at once. */
+static int ring_open_anonymous(struct tcp_ring *ring, size_t bytes)
+{
+    char *base = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (base == MAP_FAILED)
+        return -errno;
+    if (mremap(base, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base + bytes) == MAP_FAILED) {
+        int code = -errno;
+        munmap(base, 2 * bytes);
+        return code;
+    }
+    *ring = (struct tcp_ring){.base = base, .size = bytes};
+    return 0;
+}
+
 int sy_tcp_ring_open(struct tcp_ring *ring, size_t size)
 {
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -13,7 +31,7 @@ int sy_tcp_ring_open(struct tcp_ring *ring, size_t size)
         bytes *= 2;
     int fd = memfd_create("openshmem-tcp", MFD_CLOEXEC), code = 0;
     if (fd < 0)
-        return -errno;
+        return errno == EMFILE || errno == ENFILE ? ring_open_anonymous(ring, bytes) : -errno;
     char *base = ftruncate(fd, (off_t)bytes)
                      ? MAP_FAILED
                      : mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

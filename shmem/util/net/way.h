@@ -13,7 +13,8 @@ enum sy_way {
     SY_WAY_REFUSED = 2, /* nothing listens there, or a host on the path says so */
     SY_WAY_NONE = 4,    /* a router, or this machine, says that nothing gets there */
     SY_WAY_OWN = 16,    /* no answer from an address of this machine itself */
-    SY_WAY_ABSENT = 32  /* no machine has that address */
+    SY_WAY_ABSENT = 32, /* no machine has that address */
+    SY_WAY_FILES = 64   /* this process has no file descriptor left */
 };
 
 /* What the error of an attempt tells of the way; 0: nothing. */
@@ -31,6 +32,9 @@ static inline unsigned sy_way_seen(int code)
     case EPERM:
     case EINVAL:
         return SY_WAY_NONE;
+    case EMFILE:
+    case ENFILE:
+        return SY_WAY_FILES;
     default:
         return 0;
     }
@@ -53,6 +57,12 @@ static inline const char *sy_way_text(unsigned seen, const char *ports, const ch
 {
     const char *cause = "", *others = "", *chosen = "";
 
+    if (seen & SY_WAY_FILES) {
+        snprintf(text, room,
+                 ". This process has no file descriptor left for a connection: raise the limit "
+                 "(ulimit -n)");
+        return text;
+    }
     if (seen & SY_WAY_OWN) {
         snprintf(text, room,
                  ". This machine's own address does not answer it: either the loopback interface, "
