@@ -240,7 +240,8 @@ tests_unit_test_mpi_tick_SOURCES = tests/unit/test_mpi_tick.c tests/unit/suite.h
 tests_unit_test_mpi_tick_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_mpi_tick_LDADD = $(CHECK_LIBS)
 tests_unit_test_mpi_wakeup_SOURCES = tests/unit/test_mpi_wakeup.c tests/unit/suite.h transports/mpi/tick.c \
-	transports/mpi/wakeup.c shmem/util/net/machine.c
+	transports/mpi/wakeup.c transports/mpi/datagram.c \
+	shmem/util/net/interfaces.c shmem/util/net/machine.c shmem/util/error.c
 tests_unit_test_mpi_wakeup_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_mpi_wakeup_LDADD = $(CHECK_LIBS)
 

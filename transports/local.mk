@@ -91,7 +91,10 @@ transports_mpi_shmem_transport_mpi_la_SOURCES = \
 	transports/mpi/message.c \
 	transports/mpi/large.c \
 	transports/mpi/tick.c \
-	transports/mpi/wakeup.c shmem/util/net/machine.c shmem/util/net/machine.h \
+	transports/mpi/wakeup.c \
+	transports/mpi/datagram.c shmem/util/siphash.h \
+	shmem/util/error.c shmem/util/error.h \
+	shmem/util/net/interfaces.c shmem/util/net/interfaces.h shmem/util/net/machine.c shmem/util/net/machine.h \
 	transports/mpi/window.c
 transports_mpi_shmem_transport_mpi_la_LDFLAGS = $(transport_ldflags)
 transports_mpi_shmem_transport_mpi_la_LIBADD = bootstrap/mpi/liblibrary.la

@@ -1,7 +1,8 @@
-/* How a PE that looks at MPI seldom is woken (transports/mpi/wakeup.c): two states of this process,
- * with real sockets and timers and without an MPI. */
+/* How a PE that looks at MPI seldom is woken (transports/mpi/wakeup.c, datagram.c): two states of
+ * this process, with real sockets and timers and without an MPI. */
 #include <check.h>
 #include <poll.h>
+#include <time.h>
 
 #include "suite.h"
 #include "transports/mpi/state.h"
@@ -12,12 +13,17 @@ static struct mpi_state state[RANKS];
 
 static void begin(void)
 {
-    static const struct sy_host host = {.load = 1};
+    static const struct mpi_settings settings = {.interfaces = "lo"};
+    static const unsigned char key[32] = "known to the PEs of the job only";
+    static const struct sy_host host[RANKS] = {{.pe = 0, .load = 1, .job_key = key},
+                                               {.pe = 1, .load = 1, .job_key = key}};
+    static int pe_of[RANKS] = {0, 1};
 
     for (int i = 0; i < RANKS; i++) {
-        state[i] = (struct mpi_state){.host = &host, .ranks = RANKS};
-        ck_assert_int_eq(mpi_tick_open(&state[i].tick, &host, POLL), 0);
-        mpi_wakeup_open(&state[i]);
+        state[i] = (struct mpi_state){
+            .host = &host[i], .settings = &settings, .ranks = RANKS, .pe_of = pe_of};
+        ck_assert_int_eq(mpi_tick_open(&state[i].tick, &host[i], POLL), 0);
+        ck_assert_int_eq(mpi_wakeup_open(&state[i], NULL), 0);
         ck_assert_uint_ne(state[i].wakeup.own.name.length, 0);
     }
 }
@@ -124,6 +130,7 @@ END_TEST
 /* A PE that another one cannot wake looks at MPI as often as ever. */
 START_TEST(test_far)
 {
+    state[1].wakeup.own.port = 0;
     if (_i)
         state[1].wakeup.own.network ^= 8;
     else
@@ -139,6 +146,111 @@ START_TEST(test_far)
 }
 END_TEST
 
+/* ---- across a network ---- */
+
+static void be_far(void)
+{
+    state[1].wakeup.own.network ^= 8;
+    ck_assert_uint_ne(state[1].wakeup.own.port, 0);
+    meet();
+}
+
+/* Some ages in which nothing is heard. */
+static void be_unheard(struct mpi_state *s)
+{
+    const struct timespec age = {.tv_nsec = 3000000};
+
+    for (int i = 0; i < 3; i++) {
+        nanosleep(&age, NULL);
+        look(s, false, true);
+    }
+}
+
+static bool is_woken(struct mpi_state *s)
+{
+    struct pollfd fd = {.fd = mpi_wakeup_wait_fd(s), .events = POLLIN};
+
+    return poll(&fd, 1, 0) > 0;
+}
+
+static uint64_t heard(void)
+{
+    return atomic_load(&state[1].counters.wakeups_heard);
+}
+
+/* A PE that has not been heard for long is woken when something is sent to it, not each time. */
+START_TEST(test_across)
+{
+    be_far();
+    mpi_wakeup_sent(&state[0], 1);
+    ck_assert_uint_eq(sent(), 0);
+    be_unheard(&state[0]);
+    mpi_wakeup_sent(&state[0], 1);
+    mpi_wakeup_sent(&state[0], 1);
+    ck_assert_uint_eq(sent(), 1);
+    ck_assert(is_woken(&state[1]));
+    mpi_tick_arm(&state[1].tick);
+    look(&state[1], false, true);
+    ck_assert_uint_eq(heard(), 1);
+    ck_assert(!mpi_tick_is_long(&state[1].tick));
+    be_unheard(&state[0]);
+    mpi_wakeup_heard(&state[0], 1);
+    mpi_wakeup_sent(&state[0], 1);
+    ck_assert_uint_eq(sent(), 1);
+}
+END_TEST
+
+/* What does not carry the job's word wakes nobody. */
+START_TEST(test_stranger)
+{
+    const unsigned char bytes[64] = {0};
+    struct sockaddr_storage to;
+    socklen_t length;
+
+    be_far();
+    length = sy_ip_socket(&state[1].wakeup.own.ip, state[1].wakeup.own.port, 0, &to);
+    for (size_t i = 0; i <= sizeof bytes; i++)
+        ck_assert_int_eq(sendto(state[0].wakeup.far, bytes, i, 0, (struct sockaddr *)&to, length),
+                         (ssize_t)i);
+    ck_assert(!is_woken(&state[1]));
+    state[0].wakeup.of[0] = state[0].wakeup.of[1]; /* the word of another PE */
+    ck_assert(mpi_datagram_send(&state[0], 0));
+    ck_assert(!is_woken(&state[1]));
+    ck_assert(mpi_datagram_send(&state[0], 1));
+    ck_assert(is_woken(&state[1]));
+}
+END_TEST
+
+/* Any number of wake-ups, of a network's or this host's, is one until looks are seldom again. */
+START_TEST(test_many)
+{
+    uint64_t looks = 0;
+
+    be_far();
+    mpi_tick_arm(&state[1].tick);
+    for (int i = 0; i < 64; i++)
+        mpi_datagram_send(&state[0], 1);
+    look(&state[1], false, true);
+    ck_assert_uint_eq(heard(), 1);
+    mpi_tick_disarm(&state[1].tick);
+    ck_assert(!is_woken(&state[1]));
+    mpi_tick_arm(&state[1].tick);
+    for (; state[1].wakeup.muted; looks++)
+        look(&state[1], false, true);
+    ck_assert_uint_ge(looks, 5);
+    ck_assert_uint_eq(heard(), 1);
+}
+END_TEST
+
+/* Without a PE that is elsewhere no port is open. */
+START_TEST(test_near)
+{
+    meet();
+    ck_assert_int_lt(state[0].wakeup.far, 0);
+    ck_assert_int_lt(state[1].wakeup.far, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("mpi_wakeup");
@@ -149,6 +261,10 @@ int main(void)
     tcase_add_loop_test(tcase, test_waits, 0, 2);
     tcase_add_test(tcase, test_sleeper);
     tcase_add_loop_test(tcase, test_far, 0, 2);
+    tcase_add_test(tcase, test_across);
+    tcase_add_test(tcase, test_stranger);
+    tcase_add_test(tcase, test_many);
+    tcase_add_test(tcase, test_near);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

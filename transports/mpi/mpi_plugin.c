@@ -18,6 +18,11 @@ static const struct sy_option options[] = {
      NULL,
      "Microseconds between two looks at MPI while the program computes, which has no descriptor to "
      "sleep on"},
+    {"mpi.interfaces", SY_OPTION_STRING, 0, offsetof(struct mpi_settings, interfaces), "auto", NULL,
+     0, 0, NULL,
+     "Where PEs of other hosts may wake this one, by datagrams that carry no data, to look at MPI: "
+     "as "
+     "SHMEM_TCP_INTERFACES, of which the first address is taken; empty: nowhere"},
     {.name = NULL},
 };
 
@@ -84,11 +89,12 @@ static int mpi_plugin_open(const struct sy_host *host, const struct sy_instance 
     int rc = mpi_plugin_load(state, err);
     if (!rc && (rc = mpi_tick_open(&state->tick, host, state->settings->poll)))
         rc = host->fail(err, -rc, "a timer: %s", strerror(-rc));
+    if (!rc && (rc = mpi_wakeup_open(state, err)))
+        mpi_tick_close(&state->tick);
     if (rc) {
         free(state);
         return rc;
     }
-    mpi_wakeup_open(state);
     host->log(SY_LOG_DEBUG, instance->name, "rank %d of %d by %s (%s): %s", state->self.rank,
               state->self.size, state->self.session ? "a session" : "MPI_COMM_WORLD",
               state->library.because, state->mpi);

@@ -8,6 +8,7 @@
  * large.c     large data beside them
  * tick.c      when MPI is looked at, which has no descriptor to sleep on
  * wakeup.c    how others tell a PE to look
+ * datagram.c  the same across a network
  * window.c    puts and gets by MPI's own
  * calls.h     the calls of an MPI
  *
@@ -22,6 +23,7 @@
 
 #include "bootstrap/mpi/library.h"
 #include "transports/mpi/calls.h"
+#include "util/net/interfaces.h"
 #include "util/net/unix_name.h"
 
 enum {
@@ -38,6 +40,7 @@ struct mpi_settings {
     int mode;
     size_t window; /* bytes from which on a transfer may go by the window, in mode auto */
     long poll;     /* microseconds */
+    const char *interfaces;
 };
 
 /* Messages on their way, under `lock`. A free place is one that was used lately. */
@@ -81,20 +84,25 @@ struct mpi_tick {
     _Atomic uint64_t silence;       /* for how long nothing has come, about; so is a race here */
 };
 
-/* A socket for wake-ups: its name in a network namespace. */
+/* Where a PE is woken: the name of a UNIX socket in a network namespace, and an address and a port.
+ */
 struct mpi_socket {
     uint64_t network;
     struct sy_unix_name name;
+    struct sy_ip ip;
+    uint16_t port; /* 0: there is none */
 };
 
 struct mpi_wakeup {
-    int fd, set;                /* the socket, and an epoll set of it and the timer; -1: none */
+    int fd, far, set; /* the two sockets, and an epoll set of them and the timer; -1: none */
     struct mpi_socket own, *of; /* of: by rank; NULL: there are no wake-ups */
+    bool near;                  /* all ranks have UNIX sockets here */
     _Atomic bool *unheard; /* by rank: it has been sent something, and nothing has come since */
-    /* With the receives: */
-    unsigned *heard, age; /* by rank: the age in which it was last heard; the age it is */
-    uint64_t since;       /* when that began */
-    unsigned idle;        /* looks in vain */
+    /* Written with the receives: */
+    _Atomic unsigned *heard, age; /* by rank: the age in which it was last heard; the age it is */
+    uint64_t since;               /* when that began */
+    unsigned idle;                /* looks in vain */
+    bool muted;                   /* the sockets are not in the set */
 };
 
 /* Memory that is attached to the window. */
@@ -193,13 +201,17 @@ bool mpi_tick_is_armed(const struct mpi_tick *tick);
 /* Whether the interval is one of a silence. */
 bool mpi_tick_is_slow(const struct mpi_tick *tick);
 
+/* Whether the interval is as long as it is where no message comes, or longer. */
+bool mpi_tick_is_long(const struct mpi_tick *tick);
+
 /* Something is about to come: the next looks follow soon. Before mpi_tick_looked. */
 void mpi_tick_hurry(struct mpi_tick *tick);
 
 /* ---- wakeup.c ---- */
 
-/* Behind mpi_tick_open. Without a socket the PE does without wake-ups, and so do all. */
-void mpi_wakeup_open(struct mpi_state *state);
+/* Behind mpi_tick_open. Without a socket the PE does without wake-ups. -EINVAL:
+ * SHMEM_MPI_INTERFACES makes no sense here. */
+int mpi_wakeup_open(struct mpi_state *state, struct sy_error *err);
 void mpi_wakeup_close(struct mpi_state *state);
 
 /* of: the sockets by rank. */
@@ -217,6 +229,16 @@ void mpi_wakeup_heard(struct mpi_state *state, int rank);
 /* MPI has been looked at; moved: something was there. event: by the progress thread, woken. Reads
  * wake-ups, and sends those that are due. */
 void mpi_wakeup_looked(struct mpi_state *state, bool moved, bool event);
+
+/* ---- datagram.c ---- */
+
+/* Opens the socket `far`, or leaves it away. -EINVAL: as mpi_wakeup_open. */
+int mpi_datagram_open(struct mpi_state *state, struct sy_error *err);
+void mpi_datagram_close(struct mpi_wakeup *wakeup);
+
+/* Whether a PE may be woken by datagrams, and that. */
+bool mpi_datagram_reaches(const struct mpi_wakeup *wakeup, const struct mpi_socket *to);
+bool mpi_datagram_send(struct mpi_state *state, int rank);
 
 /* ---- window.c ---- */
 

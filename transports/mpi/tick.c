@@ -84,6 +84,11 @@ bool mpi_tick_is_slow(const struct mpi_tick *tick)
     return atomic_load_explicit(&tick->interval, memory_order_relaxed) > tick->longest;
 }
 
+bool mpi_tick_is_long(const struct mpi_tick *tick)
+{
+    return atomic_load_explicit(&tick->interval, memory_order_relaxed) >= tick->longest;
+}
+
 void mpi_tick_hurry(struct mpi_tick *tick)
 {
     atomic_store_explicit(&tick->silence, 0, memory_order_relaxed);
