@@ -81,8 +81,10 @@ static int contact_open(struct mpi_state *state, const int *world, const struct 
                         int count, struct sy_error *err)
 {
     state->ranks = count;
-    if (count == 1)
+    if (count == 1) {
+        mpi_datagram_close(&state->wakeup);
         return 0;
+    }
     mpi_wakeup_meet(state, socket);
     int rc = state->calls->comm_open(world, count, state->instance.name, &state->comm, err);
     if (rc)
