@@ -16,6 +16,8 @@
 
 #define KEPT (256u << 10) /* a blocking put returns when no more of it than this is unconfirmed */
 
+#define WORDS 16 /* of the record that they are, before them */
+
 #define COPY_RATE 4 /* bytes per nanosecond, with the memory that the copy is in */
 
 #define FRACTION 16  /* of SHMEM_TCP_STRIPE, from which transfers are spread where that pays */
@@ -98,14 +100,16 @@ static void large_choose_streams(struct tcp_peer *peer, size_t length, bool meas
 }
 
 /* How much of the `left` bytes goes into the next record. The last KEPT bytes of a blocking put are
- * short ones: so the rest can be confirmed while these are under way. */
+ * a record of their own: so the rest can be confirmed while these are under way. */
 static size_t large_part(const struct spread *spread, const struct tcp_peer *first, size_t left,
                          size_t last)
 {
     size_t most = TCP_PART;
 
-    if (spread->peer[0] == first && left > last + TCP_PART)
+    if (spread->peer[0] == first && left > last)
         most = (left - last + TCP_PART - 1) / TCP_PART * TCP_PART;
+    else if (spread->peer[0] == first)
+        most = left;
     most = most < SY_RECORD_CHUNK ? most : SY_RECORD_CHUNK;
     return left < most ? left : most;
 }
@@ -227,7 +231,7 @@ static void large_release_source(struct tcp_peer *peer, const struct sy_transfer
 
     sy_tx_ask(&peer->requests.tx, tail);
     while ((applied = sy_tx_applied(queue->tx)) < tail)
-        if (!is_handed(peer, tail) || tail - applied > kept ||
+        if (!is_handed(peer, tail) || tail - applied > kept + WORDS ||
             !large_has_waited(tail - applied, &handed) || large_keep_source(peer, t, tail))
             sy_engine_pass_time(&peer->requests, &since);
         else
@@ -294,6 +298,8 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
         spread.tail[i] = sy_tcp_queue_commit_segment(&peer->stream.queue[TCP_REQUESTS], 16,
                                                      (const char *)t->local + done, part, NULL);
         sy_engine_mark(ctx, &peer->requests, spread.tail[i]);
+        if (flags & SY_BLOCKING && done + part == t->length) /* in the frame of the last record */
+            sy_tx_ask(&peer->requests.tx, spread.tail[i]);
         if (!waits && !atomic_load_explicit(&peer->requests.tx.blocked, memory_order_relaxed))
             sy_tcp_send(&peer->stream);
         done += part;
