@@ -76,8 +76,8 @@ struct sy_bootstrap {
     const struct sy_option *options; /* ended by a row whose name is NULL; or NULL */
     size_t settings_size;            /* of the structure that the options' offsets are of */
 
-    /* Is this launcher mine? Looks at what the launcher has put into the environment, by
-     * secure_getenv, which open may read too, and at descriptors; does not talk. 0: yes. -ENODEV:
+    /* Is this launcher mine? Looks at what the launcher has put into the environment, with
+     * secure_getenv (open may do so too), and at descriptors; does not talk. 0: yes. -ENODEV:
      * no, and err says what was looked for. Another error: it looks like mine, but something is
      * wrong with it; err says what, and the core stops rather than start N jobs of one PE. -EEXIST
      * among them is an objection that SHMEM_BOOTSTRAP naming this plugin overrules. */

@@ -143,8 +143,8 @@ struct sy_device {
     /* SY_POOL_MAP: gives `length` bytes at `offset` an address that CPUs can use until unmap(), if
      * that costs less than copying them. OUT: they are read. IN: all of them are written, and none
      * is read before. When unmap() returns 0, what was written is there as copy() says. Several
-     * ranges may be mapped at once; ranges that overlap are all mapped OUT. -errno: not now; the
-     * caller copies. */
+     * ranges may be mapped at once; ranges that overlap are all mapped OUT, but where a program
+     * writes what is read at the same time. -errno: not now; the caller copies. */
     int (*map)(void *self, void *pool, enum sy_device_way way, uint64_t offset, size_t length,
                void **address, struct sy_error *err);
     int (*unmap)(void *self, void *pool, void *address, struct sy_error *err);

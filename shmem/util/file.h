@@ -39,8 +39,8 @@ static inline long sy_file_count(const char *path, const char *name)
     return number;
 }
 
-/* The numbers below `end` in a list such as "0-3,7", the first line of a file, as bits of `set`,
- * which has room for them. Without such a file none. */
+/* Reads a list such as "0-3,7", the first line of a file: the numbers in it below `end`, a multiple
+ * of the bits of a word, as bits of `set`. Without such a file there are none. */
 static inline void sy_file_set(const char *path, unsigned long *set, unsigned end)
 {
     const unsigned word = 8 * sizeof *set;

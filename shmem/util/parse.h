@@ -1,5 +1,6 @@
-/* Parsing of values, by the same rules everywhere (options, oshrun's flags). All functions return 0
- * or -EINVAL, and leave *out alone on failure. Leading and trailing blanks are not allowed. */
+/* Parsing of values, by the same rules everywhere (options, oshrun's flags, what launchers put into
+ * the environment). Leading and trailing blanks are not allowed. Functions with `out` return 0 or
+ * -EINVAL, and leave *out alone on failure. */
 #ifndef SY_UTIL_PARSE_H
 #define SY_UTIL_PARSE_H
 

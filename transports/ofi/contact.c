@@ -170,8 +170,9 @@ static void ofi_contact_why(struct ofi_state *ofi, int pe, char *why, size_t roo
     snprintf(why, room, "%s%s",
              peer->refused ? sy_ofi_library.strerror(peer->refused) : "no answer",
              own.family && sy_ip_loopback(&own)
-                 ? ". That is the loopback interface, which leads to no other host; libfabric has "
-                   "found no other that is up and has an address that is not link-local"
+                 ? ". That is the loopback interface, which leads to no other host; of the others "
+                   "that are up, have an address that is not link-local and were not excluded "
+                   "(SHMEM_OFI_DOMAIN, FI_TCP_IFACE) none could be used"
                  : sy_ofi_advice(&peer->at, peer->refused ? peer->refused : ETIMEDOUT, advice));
 }
 

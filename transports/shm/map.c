@@ -69,8 +69,8 @@ int sy_shm_reserve(struct shm_state *shm, uint64_t longest, struct sy_error *err
 
 /* Maps a file that another PE handed over, at `at` or anywhere (NULL), and closes its descriptor;
  * NULL with err on failure. */
-static void *map_map_file(const struct shm_state *shm, int fd, void *at, uint64_t length, int pe,
-                          struct sy_error *err)
+static void *map_file(const struct shm_state *shm, int fd, void *at, uint64_t length, int pe,
+                      struct sy_error *err)
 {
     bool safe = sy_memfd_is_safe(fd, length);
     void *map = safe ? mmap(at, length, PROT_READ | PROT_WRITE,
@@ -139,8 +139,8 @@ void sy_shm_map_late(struct shm_state *shm, struct shm_peer *peer)
 
     peer->file = -1;
     sy_count_shared(&shm->mapped_late, 1);
-    peer->map = map_map_file(shm, fd, map_place_of(shm, peer), peer->record.file_length, peer->pe,
-                             &why);
+    peer->map = map_file(shm, fd, map_place_of(shm, peer), peer->record.file_length, peer->pe,
+                         &why);
     if (peer->map)
         madvise(peer->map, peer->record.file_length, MADV_DONTDUMP);
     else
@@ -158,7 +158,7 @@ int sy_shm_map(struct shm_state *shm, struct shm_holding *h, struct sy_error *er
     peer->record = h->record;
     if (h->record.has_service) {
         peer->doorbell = h->fd[2];
-        peer->mailbox = map_map_file(shm, h->fd[1], NULL, sy_shm_mailbox_size(), peer->pe, err);
+        peer->mailbox = map_file(shm, h->fd[1], NULL, sy_shm_mailbox_size(), peer->pe, err);
     }
     if (h->record.has_service && !peer->mailbox)
         close(h->fd[0]);
@@ -167,8 +167,8 @@ int sy_shm_map(struct shm_state *shm, struct shm_holding *h, struct sy_error *er
     else if (map_can_wait(shm, &h->record) && map_keep_for_later(peer, h->fd[0]))
         peer->known = true;
     else
-        peer->known = (peer->map = map_map_file(shm, h->fd[0], map_place_of(shm, peer),
-                                                h->record.file_length, peer->pe, err)) != NULL;
+        peer->known = (peer->map = map_file(shm, h->fd[0], map_place_of(shm, peer),
+                                            h->record.file_length, peer->pe, err)) != NULL;
     return peer->known ? 0 : -ENOMEM;
 }
 

@@ -1,10 +1,13 @@
 /* The shm transport: makes the memory of the PEs of one node visible to each other.
  *
  * shm.c      the plugin's table
- * exchange.c hands the PEs' files round over a UNIX socket; lead.c is the part of the PE that
- * gathers them map.c      maps them, at once or when they are first used region.c   regions that
- * come and go after the exchange service.c  reaches windows that cannot be mapped through a mailbox
- * that their owner serves late.c     a mailbox that is first needed after the exchange */
+ * exchange.c hands the PEs' files round over a UNIX socket
+ * lead.c     the part of the PE that gathers them
+ * map.c      maps them, at once or when they are first used
+ * region.c   regions that come and go after the exchange
+ * service.c  reaches windows that cannot be mapped through a mailbox that their owner serves
+ * late.c     a mailbox that is first needed after the exchange
+ */
 #ifndef SY_TRANSPORTS_SHM_H
 #define SY_TRANSPORTS_SHM_H
 

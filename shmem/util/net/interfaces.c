@@ -112,16 +112,17 @@ struct sy_ip sy_socket_ip(const void *address)
     return ip;
 }
 
+/* Binding a socket tells nothing where net.ipv4.ip_nonlocal_bind is set. */
 bool sy_ip_is_local(const struct sy_ip *ip)
 {
-    struct sockaddr_storage address;
-    socklen_t length = sy_ip_socket(ip, 0, 0, &address);
-    int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    bool local = fd >= 0 &&
-                 (!bind(fd, (struct sockaddr *)&address, length) || errno != EADDRNOTAVAIL);
+    struct sy_interface *all = NULL;
+    size_t count = 0;
+    bool local = sy_ip_loopback(ip);
 
-    if (fd >= 0)
-        close(fd);
+    if (!local && !sy_interfaces_list(&all, &count))
+        for (size_t i = 0; i < count && !local; i++)
+            local = sy_ip_equal(&all[i].ip, ip);
+    free(all);
     return local;
 }
 

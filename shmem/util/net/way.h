@@ -12,9 +12,10 @@ enum sy_way {
     SY_WAY_SILENT = 1,  /* no answer to the request for a connection */
     SY_WAY_REFUSED = 2, /* nothing listens there, or a host on the path says so */
     SY_WAY_NONE = 4,    /* a router, or this machine, says that nothing gets there */
+    /* 8 is the tcp transport's TCP_SEEN_SILENT */
     SY_WAY_OWN = 16,    /* no answer from an address of this machine itself */
     SY_WAY_ABSENT = 32, /* no machine has that address */
-    SY_WAY_FILES = 64   /* this process has no file descriptor left */
+    SY_WAY_FILES = 64   /* no file descriptor is left */
 };
 
 /* What the error of an attempt tells of the way; 0: nothing. */
@@ -45,7 +46,7 @@ static inline unsigned sy_way_to(const struct sy_ip *ip, unsigned seen)
 {
     if (!(seen & (SY_WAY_SILENT | SY_WAY_NONE)) || sy_ip_link_local(ip))
         return seen;
-    if (sy_ip_loopback(ip) || sy_ip_is_local(ip))
+    if (sy_ip_is_local(ip))
         return seen | SY_WAY_OWN;
     return sy_ip_is_absent(ip) ? (seen & ~(unsigned)SY_WAY_SILENT) | SY_WAY_ABSENT : seen;
 }
@@ -59,8 +60,8 @@ static inline const char *sy_way_text(unsigned seen, const char *ports, const ch
 
     if (seen & SY_WAY_FILES) {
         snprintf(text, room,
-                 ". This process has no file descriptor left for a connection: raise the limit "
-                 "(ulimit -n)");
+                 ". No file descriptor is left for a connection: raise the limit (ulimit -n), or "
+                 "the machine's (fs.file-max)");
         return text;
     }
     if (seen & SY_WAY_OWN) {
@@ -72,7 +73,8 @@ static inline const char *sy_way_text(unsigned seen, const char *ports, const ch
     if (seen & SY_WAY_ABSENT && !(seen & (SY_WAY_SILENT | SY_WAY_REFUSED))) {
         snprintf(text, room,
                  ". No machine answers for that address in its own network (ARP): the host is "
-                 "down or unplugged, or has another address now");
+                 "down or unplugged, or this one or the switch between them, or it has another "
+                 "address now");
         return text;
     }
     if (seen & SY_WAY_SILENT) {

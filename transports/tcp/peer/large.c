@@ -16,7 +16,7 @@
 
 #define KEPT (256u << 10) /* a blocking put returns when no more of it than this is unconfirmed */
 
-#define WORDS 16 /* of the record that they are, before them */
+#define WORDS 16 /* bytes of a record before its payload */
 
 #define COPY_RATE 4 /* bytes per nanosecond, with the memory that the copy is in */
 
