@@ -192,35 +192,33 @@ SY_ON_STREAM(int, broadcastmem, shmem_team_t team, void *dest, const void *sourc
 SY_ON_STREAM(int, collectmem, shmem_team_t team, void *dest, const void *source, size_t nelems)
 SY_ON_STREAM(int, fcollectmem, shmem_team_t team, void *dest, const void *source, size_t nelems)
 
-#define SY_DECLARE(TYPENAME, TYPE) \
-    SY_ON_STREAM(int, TYPENAME##_and_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
-                 size_t nreduce) \
-    SY_ON_STREAM(int, TYPENAME##_or_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
-                 size_t nreduce) \
-    SY_ON_STREAM(int, TYPENAME##_xor_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
+#define SY_REDUCE(NAME, TYPE) \
+    SY_ON_STREAM(int, NAME##_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
                  size_t nreduce)
+
+#define SY_DECLARE(TYPENAME, TYPE) \
+    SY_REDUCE(TYPENAME##_and, TYPE) \
+    SY_REDUCE(TYPENAME##_or, TYPE) \
+    SY_REDUCE(TYPENAME##_xor, TYPE)
 SY_BITWISE_REDUCE_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    SY_ON_STREAM(int, TYPENAME##_max_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
-                 size_t nreduce) \
-    SY_ON_STREAM(int, TYPENAME##_min_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
-                 size_t nreduce)
+    SY_REDUCE(TYPENAME##_max, TYPE) \
+    SY_REDUCE(TYPENAME##_min, TYPE)
 SY_COMPARE_REDUCE_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    SY_ON_STREAM(int, TYPENAME##_sum_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
-                 size_t nreduce) \
-    SY_ON_STREAM(int, TYPENAME##_prod_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
-                 size_t nreduce) \
+    SY_REDUCE(TYPENAME##_sum, TYPE) \
+    SY_REDUCE(TYPENAME##_prod, TYPE) \
     SY_ON_STREAM(int, TYPENAME##_sum_inscan, shmem_team_t team, TYPE *dest, const TYPE *source, \
                  size_t nelems) \
     SY_ON_STREAM(int, TYPENAME##_sum_exscan, shmem_team_t team, TYPE *dest, const TYPE *source, \
                  size_t nelems)
 SY_ARITHMETIC_REDUCE_TYPES(SY_DECLARE)
 #undef SY_DECLARE
+#undef SY_REDUCE
 
 /* clang-format on */
 
