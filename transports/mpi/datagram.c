@@ -54,15 +54,13 @@ static int datagram_filter(int fd, uint64_t word)
 static uint16_t datagram_bind(struct mpi_state *state, int fd, const struct sy_ip *ip)
 {
     struct sockaddr_storage address;
-    socklen_t length = sy_ip_socket(ip, 0, 0, &address);
     const int room = RECEIVE;
 
+    sy_ip_socket(ip, 0, 0, &address);
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
-    if (datagram_filter(fd, datagram_word(state, state->host->pe)) ||
-        bind(fd, (struct sockaddr *)&address, length) ||
-        getsockname(fd, (struct sockaddr *)&address, &length))
-        return 0;
-    return ntohs(*sy_socket_port(&address));
+    bool failed = datagram_filter(fd, datagram_word(state, state->host->pe)) ||
+                  sy_socket_bind(fd, &address);
+    return failed ? 0 : ntohs(*sy_socket_port(&address));
 }
 
 /* The first of the chosen addresses that another host may reach, or that the user has named. */

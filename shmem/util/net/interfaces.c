@@ -112,6 +112,13 @@ struct sy_ip sy_socket_ip(const void *address)
     return ip;
 }
 
+int sy_socket_bind(int fd, void *address)
+{
+    socklen_t length = sy_socket_length(address);
+
+    return bind(fd, address, length) || getsockname(fd, address, &length) ? -errno : 0;
+}
+
 /* Binding a socket tells nothing where net.ipv4.ip_nonlocal_bind is set. */
 bool sy_ip_is_local(const struct sy_ip *ip)
 {

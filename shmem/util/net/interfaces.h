@@ -75,6 +75,9 @@ static inline in_port_t *sy_socket_port(void *address)
 /* The address in one of the two; family 0: it is another, or NULL. */
 struct sy_ip sy_socket_ip(const void *address);
 
+/* Binds a socket to one of the two, and writes the port there that it has got. 0 or -errno. */
+int sy_socket_bind(int fd, void *address);
+
 /* Whether it is an address of this machine now. */
 bool sy_ip_is_local(const struct sy_ip *ip);
 

@@ -49,16 +49,14 @@ int sy_ofi_wakeup_open(struct ofi_state *ofi)
 {
     const struct sockaddr *at = ofi->info->src_addr;
     struct sockaddr_in6 address;
-    socklen_t length = sizeof address;
 
     if (!at || (at->sa_family != AF_INET && at->sa_family != AF_INET6))
         return EAFNOSUPPORT;
     memcpy(&address, at, sy_socket_length(at));
     *sy_socket_port(&address) = 0;
     int rc = wakeup_make_socket(ofi, at->sa_family);
-    if (!rc && (bind(ofi->wakeup.fd, (struct sockaddr *)&address, sy_socket_length(at)) ||
-                getsockname(ofi->wakeup.fd, (struct sockaddr *)&address, &length)))
-        rc = errno;
+    if (!rc)
+        rc = -sy_socket_bind(ofi->wakeup.fd, &address);
     ofi->wakeup.port = *sy_socket_port(&address);
     if (rc)
         sy_ofi_wakeup_close(ofi);

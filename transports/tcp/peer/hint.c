@@ -64,14 +64,11 @@ static struct tcp_udp *hint_find_udp(struct tcp *tcp, const struct sockaddr_stor
 static in_port_t hint_bind_in_range(struct tcp *tcp, int fd, const struct sockaddr_storage *at)
 {
     struct sockaddr_storage address = *at;
-    socklen_t length = sy_socket_length(at);
 
     for (unsigned port = tcp->hints.first; port <= tcp->hints.last; port++) {
         *sy_socket_port(&address) = htons((uint16_t)port);
-        if (!bind(fd, (struct sockaddr *)&address, length))
-            return getsockname(fd, (struct sockaddr *)&address, &length)
-                       ? 0
-                       : *sy_socket_port(&address);
+        if (!sy_socket_bind(fd, &address))
+            return *sy_socket_port(&address);
     }
     return 0;
 }
