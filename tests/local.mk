@@ -157,6 +157,10 @@ conformance_programs = \
 	tests/conformance/computing \
 	tests/conformance/threads \
 	tests/conformance/collectives_storm
+check_PROGRAMS += tests/conformance/model
+tests_conformance_model_SOURCES = tests/conformance/model.c tests/conformance/model.h \
+	tests/conformance/check.h
+tests_conformance_model_LDADD = shmem/libsma.la -lpthread
 check_PROGRAMS += $(conformance_programs)
 tests_conformance_statics_SOURCES = tests/conformance/statics.c tests/conformance/check.h
 tests_conformance_statics_LDADD = shmem/libsma.la
@@ -217,6 +221,7 @@ conformance_scripts = \
 	tests/conformance/modes.test \
 	tests/conformance/nodes.test \
 	tests/conformance/storm.test \
+	tests/conformance/model.test \
 	tests/conformance/instructions.test \
 	tests/conformance/memcheck.test
 dist_check_SCRIPTS += $(conformance_scripts)
