@@ -61,38 +61,36 @@ int SY_API(shmem_fcollectmem)(shmem_team_t team, void *dest, const void *source,
 /* Reductions (9.10.9): element i of dest on all PEs becomes the combination of element i of source
  * over all PEs, for nreduce elements; dest may be source. Arithmetic of integers wraps around.
  * Every PE gets the same bits. */
+#define SY_REDUCE(NAME, TYPE) \
+    int SY_API(shmem_##NAME##_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                      size_t nreduce);
+
 #define SY_DECLARE(TYPENAME, TYPE) \
-    int SY_API(shmem_##TYPENAME##_and_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                              size_t nreduce); \
-    int SY_API(shmem_##TYPENAME##_or_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                             size_t nreduce); \
-    int SY_API(shmem_##TYPENAME##_xor_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                              size_t nreduce);
+    SY_REDUCE(TYPENAME##_and, TYPE) \
+    SY_REDUCE(TYPENAME##_or, TYPE) \
+    SY_REDUCE(TYPENAME##_xor, TYPE)
 SY_BITWISE_REDUCE_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    int SY_API(shmem_##TYPENAME##_max_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                              size_t nreduce); \
-    int SY_API(shmem_##TYPENAME##_min_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                              size_t nreduce);
+    SY_REDUCE(TYPENAME##_max, TYPE) \
+    SY_REDUCE(TYPENAME##_min, TYPE)
 SY_COMPARE_REDUCE_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
-/* Sums and products, and scans (9.10.10): element i of dest becomes the sum of element i of source over the PEs up to
- * this one, in the team's order, with this one (inscan) or without it (exscan: 0 on the first PE);
- * dest may be source. */
+/* Sums and products, and scans (9.10.10): element i of dest becomes the sum of element i of source
+ * over the PEs up to this one, in the team's order, with this one (inscan) or without it (exscan: 0
+ * on the first PE); dest may be source. */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    int SY_API(shmem_##TYPENAME##_sum_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                              size_t nreduce); \
-    int SY_API(shmem_##TYPENAME##_prod_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                               size_t nreduce); \
+    SY_REDUCE(TYPENAME##_sum, TYPE) \
+    SY_REDUCE(TYPENAME##_prod, TYPE) \
     int SY_API(shmem_##TYPENAME##_sum_inscan)(shmem_team_t team, TYPE *dest, const TYPE *source, \
                                               size_t nelems); \
     int SY_API(shmem_##TYPENAME##_sum_exscan)(shmem_team_t team, TYPE *dest, const TYPE *source, \
                                               size_t nelems);
 SY_ARITHMETIC_REDUCE_TYPES(SY_DECLARE)
 #undef SY_DECLARE
+#undef SY_REDUCE
 
 /* On active sets, deprecated since 1.5. SIZE is the element's size in bits. pSync has
  * SHMEM_ALLTOALL_, ALLTOALLS_, BCAST_ or COLLECT_SYNC_SIZE elements. PE_root is an ordinal in the
@@ -115,38 +113,29 @@ SY_ACTIVE_SET_SIZES(SY_DECLARE)
 
 /* pSync has SHMEM_REDUCE_SYNC_SIZE elements, pWrk the larger of nreduce / 2 + 1 and
  * SHMEM_REDUCE_MIN_WRKDATA_SIZE. */
+#define SY_TO_ALL(NAME, TYPE) \
+    void SY_API(shmem_##NAME##_to_all)(TYPE *dest, const TYPE *source, int nreduce, int PE_start, \
+                                       int logPE_stride, int PE_size, TYPE *pWrk, long *pSync);
+
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_and_to_all)(TYPE *dest, const TYPE *source, int nreduce, \
-                                               int PE_start, int logPE_stride, int PE_size, \
-                                               TYPE *pWrk, long *pSync); \
-    void SY_API(shmem_##TYPENAME##_or_to_all)(TYPE *dest, const TYPE *source, int nreduce, \
-                                              int PE_start, int logPE_stride, int PE_size, \
-                                              TYPE *pWrk, long *pSync); \
-    void SY_API(shmem_##TYPENAME##_xor_to_all)(TYPE *dest, const TYPE *source, int nreduce, \
-                                               int PE_start, int logPE_stride, int PE_size, \
-                                               TYPE *pWrk, long *pSync);
+    SY_TO_ALL(TYPENAME##_and, TYPE) \
+    SY_TO_ALL(TYPENAME##_or, TYPE) \
+    SY_TO_ALL(TYPENAME##_xor, TYPE)
 SY_BITWISE_TO_ALL_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_max_to_all)(TYPE *dest, const TYPE *source, int nreduce, \
-                                               int PE_start, int logPE_stride, int PE_size, \
-                                               TYPE *pWrk, long *pSync); \
-    void SY_API(shmem_##TYPENAME##_min_to_all)(TYPE *dest, const TYPE *source, int nreduce, \
-                                               int PE_start, int logPE_stride, int PE_size, \
-                                               TYPE *pWrk, long *pSync);
+    SY_TO_ALL(TYPENAME##_max, TYPE) \
+    SY_TO_ALL(TYPENAME##_min, TYPE)
 SY_COMPARE_TO_ALL_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_sum_to_all)(TYPE *dest, const TYPE *source, int nreduce, \
-                                               int PE_start, int logPE_stride, int PE_size, \
-                                               TYPE *pWrk, long *pSync); \
-    void SY_API(shmem_##TYPENAME##_prod_to_all)(TYPE *dest, const TYPE *source, int nreduce, \
-                                                int PE_start, int logPE_stride, int PE_size, \
-                                                TYPE *pWrk, long *pSync);
+    SY_TO_ALL(TYPENAME##_sum, TYPE) \
+    SY_TO_ALL(TYPENAME##_prod, TYPE)
 SY_ARITHMETIC_TO_ALL_TYPES(SY_DECLARE)
 #undef SY_DECLARE
+#undef SY_TO_ALL
 
 /* clang-format on */
 

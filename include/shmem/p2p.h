@@ -31,40 +31,27 @@ SY_WAIT_TYPES(SY_DECLARE)
  * test_all, any, some (9.11.9 to 14): the same without waiting. test_all is 1 if it is true of all,
  * which it is in an empty set, otherwise 0; test_any is SIZE_MAX and test_some 0 if it is true of
  * none. */
+#define SY_SET(TYPE) TYPE *ivars, size_t nelems, const int *status, int cmp
+#define SY_SOME(TYPE) TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp
+
 #define SY_DECLARE(TYPENAME, TYPE) \
-    void SY_API(shmem_##TYPENAME##_wait_until_all)(TYPE *ivars, size_t nelems, const int *status, \
-                                                   int cmp, TYPE cmp_value); \
-    size_t SY_API(shmem_##TYPENAME##_wait_until_any)(TYPE *ivars, size_t nelems, \
-                                                     const int *status, int cmp, \
-                                                     TYPE cmp_value); \
-    size_t SY_API(shmem_##TYPENAME##_wait_until_some)(TYPE *ivars, size_t nelems, \
-                                                      size_t *indices, const int *status, \
-                                                      int cmp, TYPE cmp_value); \
-    void SY_API(shmem_##TYPENAME##_wait_until_all_vector)(TYPE *ivars, size_t nelems, \
-                                                          const int *status, int cmp, \
-                                                          const TYPE *cmp_values); \
-    size_t SY_API(shmem_##TYPENAME##_wait_until_any_vector)(TYPE *ivars, size_t nelems, \
-                                                            const int *status, int cmp, \
-                                                            const TYPE *cmp_values); \
-    size_t SY_API(shmem_##TYPENAME##_wait_until_some_vector)(TYPE *ivars, size_t nelems, \
-                                                             size_t *indices, const int *status, \
-                                                             int cmp, const TYPE *cmp_values); \
-    int SY_API(shmem_##TYPENAME##_test_all)(TYPE *ivars, size_t nelems, const int *status, \
-                                            int cmp, TYPE cmp_value); \
-    size_t SY_API(shmem_##TYPENAME##_test_any)(TYPE *ivars, size_t nelems, const int *status, \
-                                               int cmp, TYPE cmp_value); \
-    size_t SY_API(shmem_##TYPENAME##_test_some)(TYPE *ivars, size_t nelems, size_t *indices, \
-                                                const int *status, int cmp, TYPE cmp_value); \
-    int SY_API(shmem_##TYPENAME##_test_all_vector)(TYPE *ivars, size_t nelems, const int *status, \
-                                                   int cmp, const TYPE *cmp_values); \
-    size_t SY_API(shmem_##TYPENAME##_test_any_vector)(TYPE *ivars, size_t nelems, \
-                                                      const int *status, int cmp, \
-                                                      const TYPE *cmp_values); \
-    size_t SY_API(shmem_##TYPENAME##_test_some_vector)(TYPE *ivars, size_t nelems, \
-                                                       size_t *indices, const int *status, \
-                                                       int cmp, const TYPE *cmp_values);
+    void SY_API(shmem_##TYPENAME##_wait_until_all)(SY_SET(TYPE), TYPE cmp_value); \
+    size_t SY_API(shmem_##TYPENAME##_wait_until_any)(SY_SET(TYPE), TYPE cmp_value); \
+    size_t SY_API(shmem_##TYPENAME##_wait_until_some)(SY_SOME(TYPE), TYPE cmp_value); \
+    void SY_API(shmem_##TYPENAME##_wait_until_all_vector)(SY_SET(TYPE), const TYPE *cmp_values); \
+    size_t SY_API(shmem_##TYPENAME##_wait_until_any_vector)(SY_SET(TYPE), const TYPE *cmp_values); \
+    size_t SY_API(shmem_##TYPENAME##_wait_until_some_vector)(SY_SOME(TYPE), \
+                                                             const TYPE *cmp_values); \
+    int SY_API(shmem_##TYPENAME##_test_all)(SY_SET(TYPE), TYPE cmp_value); \
+    size_t SY_API(shmem_##TYPENAME##_test_any)(SY_SET(TYPE), TYPE cmp_value); \
+    size_t SY_API(shmem_##TYPENAME##_test_some)(SY_SOME(TYPE), TYPE cmp_value); \
+    int SY_API(shmem_##TYPENAME##_test_all_vector)(SY_SET(TYPE), const TYPE *cmp_values); \
+    size_t SY_API(shmem_##TYPENAME##_test_any_vector)(SY_SET(TYPE), const TYPE *cmp_values); \
+    size_t SY_API(shmem_##TYPENAME##_test_some_vector)(SY_SOME(TYPE), const TYPE *cmp_values);
 SY_STANDARD_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
+#undef SY_SET
+#undef SY_SOME
 
 /* Deprecated since 1.4 (9.11.1). wait: returns when the variable is no longer cmp_value. The
  * routines without a type in their name are for long; in C11 shmem_wait_until is also a choice by
