@@ -96,7 +96,7 @@ pkglib_LTLIBRARIES += \
 bootstrap_oshrun_shmem_bootstrap_oshrun_la_SOURCES = \
 	bootstrap/oshrun/oshrun.c $(control_sources) shmem/util/parse.c
 bootstrap_oshrun_shmem_bootstrap_oshrun_la_LDFLAGS = $(bootstrap_ldflags)
-bootstrap_single_shmem_bootstrap_single_la_SOURCES = bootstrap/single/single.c
+bootstrap_single_shmem_bootstrap_single_la_SOURCES = bootstrap/single/single.c shmem/util/parse.c
 bootstrap_single_shmem_bootstrap_single_la_LDFLAGS = $(bootstrap_ldflags)
 
 # Those whose launcher does no more than start processes share the control tree, which needs Nettle.

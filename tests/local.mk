@@ -365,14 +365,14 @@ tests_unit_test_tcp_handshake_SOURCES = tests/unit/test_tcp_handshake.c tests/un
 tests_unit_test_tcp_handshake_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_handshake_LDADD = $(NETTLE_LIBS) $(CHECK_LIBS)
 tests_unit_test_interfaces_SOURCES = tests/unit/test_interfaces.c tests/unit/suite.h \
-	shmem/util/net/interfaces.c shmem/util/net/machine.c shmem/util/error.c transports/tcp/conn/candidates.c
+	shmem/util/net/interfaces.c shmem/util/net/machine.c shmem/util/error.c shmem/util/parse.c transports/tcp/conn/candidates.c
 tests_unit_test_interfaces_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_interfaces_LDADD = $(CHECK_LIBS)
 tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c tests/unit/suite.h \
 	transports/tcp/conn/candidates.c transports/tcp/conn/connect.c transports/tcp/conn/handshake.c \
 	shmem/util/net/interfaces.c shmem/util/net/machine.c transports/tcp/conn/incoming.c transports/tcp/conn/listen.c \
 	transports/tcp/ring.c transports/tcp/conn/pending.c transports/tcp/conn/turns.c transports/tcp/conn/watch.c \
-	shmem/util/auth.c shmem/util/error.c shmem/util/net/io.c shmem/util/net/race.c
+	shmem/util/auth.c shmem/util/error.c shmem/util/net/io.c shmem/util/net/race.c shmem/util/parse.c
 tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_connect_LDADD = $(NETTLE_LIBS) $(CHECK_LIBS)
 tests_unit_test_tcp_outage_SOURCES = tests/unit/test_tcp_outage.c tests/unit/suite.h \

@@ -45,7 +45,8 @@ tcp_sources = \
 
 if HAVE_NETTLE
 pkglib_LTLIBRARIES += transports/tcp/shmem_transport_tcp.la
-transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources) $(engine_sources) $(auth_sources) $(net_file_sources) shmem/util/net/io.c shmem/util/net/io.h
+transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources) $(engine_sources) $(auth_sources) $(net_file_sources) \
+	shmem/util/net/io.c shmem/util/net/io.h shmem/util/parse.c
 transports_tcp_shmem_transport_tcp_la_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS)
 transports_tcp_shmem_transport_tcp_la_LDFLAGS = $(transport_ldflags)
 transports_tcp_shmem_transport_tcp_la_LIBADD = $(NETTLE_LIBS)
@@ -93,12 +94,12 @@ transports_mpi_shmem_transport_mpi_la_SOURCES = \
 	transports/mpi/tick.c \
 	transports/mpi/wakeup.c \
 	transports/mpi/datagram.c shmem/util/siphash.h \
-	shmem/util/error.c shmem/util/error.h \
+	shmem/util/error.c shmem/util/error.h shmem/util/parse.c \
 	shmem/util/net/interfaces.c shmem/util/net/interfaces.h shmem/util/net/machine.c shmem/util/net/machine.h \
 	transports/mpi/window.c
 transports_mpi_shmem_transport_mpi_la_LDFLAGS = $(transport_ldflags)
 transports_mpi_shmem_transport_mpi_la_LIBADD = bootstrap/mpi/liblibrary.la
-mpi_calls_sources = transports/mpi/calls.c transports/mpi/calls.h
+mpi_calls_sources = transports/mpi/calls.c transports/mpi/calls.h shmem/util/parse.c
 mpi_calls_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-regex '^shmem_mpi_'
 transports_mpi_mpi_transport_mpich_la_SOURCES = $(mpi_calls_sources)
 transports_mpi_mpi_transport_mpich_la_CFLAGS = $(AM_CFLAGS) $(MPI_MPICH_CFLAGS)

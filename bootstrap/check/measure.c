@@ -97,21 +97,17 @@ static void measure_serve_one(int listener, const char *token)
 
 static int measure_open_port(int family, int port)
 {
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
-    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    struct sockaddr_storage own = {.ss_family = (sa_family_t)family};
     const int on = 1, off = 0;
-    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), rc;
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
         return -1;
+    *sy_socket_port(&own) = htons((uint16_t)port);
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (family == AF_INET6) {
+    if (family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-        rc = bind(fd, (struct sockaddr *)&six, sizeof six);
-    } else {
-        rc = bind(fd, (struct sockaddr *)&four, sizeof four);
-    }
-    if (rc == 0 && listen(fd, 8) == 0)
+    if (!sy_socket_bind(fd, &own) && !listen(fd, 8))
         return fd;
     close(fd);
     return -1;
@@ -128,15 +124,6 @@ static int measure_open_any(int low, int high)
             fd = measure_open_port(AF_INET, port);
     }
     return fd;
-}
-
-/* Both kinds of address have the port at the same place. */
-static int measure_port_of(int fd)
-{
-    struct sockaddr_in6 own;
-    socklen_t length = sizeof own;
-
-    return getsockname(fd, (struct sockaddr *)&own, &length) == 0 ? ntohs(own.sin6_port) : -1;
 }
 
 /* Ports from all over the range, because a firewall may open only a part of it: its first and last,
@@ -192,7 +179,7 @@ char *sy_measure_listen(const char *token, int low, int high)
     }
     for (int i = 0; i < count; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%d", i ? "," : "",
-                                 measure_port_of(fd[i]));
+                                 sy_socket_bound_port(fd[i]));
     measure_close_all(fd, count);
     return sy_memory_text("%s", text);
 }

@@ -59,12 +59,7 @@ int main(int argc, char **argv)
     bool slurm;
     int status;
 
-    if (sy_secure()) {
-        fputs("oshcheck: it starts what its environment and its arguments say, so it must not have "
-              "rights that its user lacks; take setuid, setgid and capabilities off it\n",
-              stderr);
-        return EXIT_FAILURE;
-    }
+    sy_secure_refuse("oshcheck", "starts what its environment and its arguments say");
     sy_standard_keep();
     if (argc == 2 && strcmp(argv[1], "--agent") == 0)
         return sy_probe_run();

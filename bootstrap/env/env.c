@@ -70,7 +70,7 @@ static int env_probe(struct sy_error *err)
                : "SHMEM_NPES is set and SHMEM_PE is not; each PE needs its number, "
                  "SHMEM_ROOT=HOST:PORT of PE 0 and SHMEM_SECRET_FILE");
     if (secure_getenv("RANK") && secure_getenv("WORLD_SIZE"))
-        return atol(secure_getenv("WORLD_SIZE")) == 1
+        return sy_parse_variable("WORLD_SIZE") == 1
                    ? 0
                    : env_say(
                          err, -EEXIST,

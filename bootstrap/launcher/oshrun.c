@@ -81,12 +81,7 @@ int main(int argc, char **argv)
     bool slurm;
     int status;
 
-    if (sy_secure()) {
-        fputs("oshrun: it starts what its environment and its arguments say, so it must not have "
-              "rights that its user lacks; take setuid, setgid and capabilities off it\n",
-              stderr);
-        return EXIT_FAILURE;
-    }
+    sy_secure_refuse("oshrun", "starts what its environment and its arguments say");
     sy_child_prepare(&plan);
     if (argc == 2 && strcmp(argv[1], "--agent") == 0)
         return sy_agent_run(&plan);

@@ -10,6 +10,7 @@
 #include "bootstrap/mpi/library.h"
 #include "bootstrap/mpi/world.h"
 #include "util/bits.h"
+#include "util/parse.h"
 
 static const char *const families[] = {"mpich", "openmpi", "abi"}; /* in the option's order */
 
@@ -258,8 +259,7 @@ long sy_mpi_launcher_size(const char **name)
                                         "SLURM_STEP_NUM_TASKS"};
 
     for (size_t i = 0; i < SY_COUNT(sizes); i++) {
-        const char *text = secure_getenv(sizes[i]);
-        long size = text ? strtol(text, NULL, 10) : 0;
+        long size = sy_parse_variable(sizes[i]);
         if (size > 0) {
             *name = sizes[i];
             return size;

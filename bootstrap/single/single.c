@@ -2,13 +2,14 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <switchyard/bootstrap.h>
+
+#include "util/parse.h"
 
 /* Sizes that launchers of other libraries leave in the environment. */
 static const char *const sizes[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SIZE",
@@ -19,13 +20,13 @@ static const char *const sizes[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SI
 static int single_probe(struct sy_error *err)
 {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        const char *size = secure_getenv(sizes[i]);
-        if (!size || atol(size) <= 1)
+        long size = sy_parse_variable(sizes[i]);
+        if (size <= 1)
             continue;
         snprintf(
             err->text, sizeof err->text,
-            "%s=%s says that this process is one of %s, started by a launcher that this library "
-            "cannot join; use oshrun -n %s, or set SHMEM_BOOTSTRAP=single for %s jobs of one PE",
+            "%s=%ld says that this process is one of %ld, started by a launcher that this library "
+            "cannot join; use oshrun -n %ld, or set SHMEM_BOOTSTRAP=single for %ld jobs of one PE",
             sizes[i], size, size, size, size);
         return -EEXIST;
     }

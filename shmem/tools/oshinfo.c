@@ -111,12 +111,7 @@ int main(int argc, char **argv)
     enum mode mode = TEXT;
     const char *file = NULL;
 
-    if (sy_secure()) {
-        fputs("oshinfo: it reads what its user names, so it must not have rights that the user "
-              "lacks; take setuid, setgid and capabilities off it\n",
-              stderr);
-        return 1;
-    }
+    sy_secure_refuse("oshinfo", "reads what its user names");
     opterr = 0;
     for (int flag; (flag = getopt_long(argc, argv, ":h", flags, NULL)) != -1;) {
         switch (flag) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "transports/mpi/calls.h"
+#include "util/parse.h"
 #include "util/stays.h"
 
 #if MPI_VERSION >= 4
@@ -192,8 +193,7 @@ static int calls_measure(struct sy_error *err)
 static void calls_meet(void)
 {
     static const char in[] = "cmd=barrier_in\n";
-    const char *name = secure_getenv("PMI_FD");
-    int fd = name ? atoi(name) : -1;
+    int fd = (int)sy_parse_variable("PMI_FD");
     char answer = 0;
 
     if (!process.self.ends_deaf || !process.everybody || fd < 0)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 
 #include "bootstrap/control/protocol.h"
 #include "bootstrap/launcher/spawn.h"
+#include "util/parse.h"
 #include "util/standard.h"
 
 enum {
@@ -43,9 +43,8 @@ static void child_open_standard(void)
  */
 static void child_hide_outer_socket(void)
 {
-    const char *text = getenv(SY_LAUNCH_FD_ENV);
     struct stat st;
-    int fd = text ? atoi(text) : -1;
+    int fd = (int)sy_parse_variable(SY_LAUNCH_FD_ENV);
 
     if (fd > 2 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode))
         fcntl(fd, F_SETFD, FD_CLOEXEC);

@@ -119,6 +119,16 @@ int sy_socket_bind(int fd, void *address)
     return bind(fd, address, length) || getsockname(fd, address, &length) ? -errno : 0;
 }
 
+uint16_t sy_socket_bound_port(int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+
+    if (getsockname(fd, (struct sockaddr *)&address, &length))
+        return 0;
+    return ntohs(*sy_socket_port(&address));
+}
+
 /* Binding a socket tells nothing where net.ipv4.ip_nonlocal_bind is set. */
 bool sy_ip_is_local(const struct sy_ip *ip)
 {
@@ -522,16 +532,6 @@ static int interfaces_listen_on(const struct sy_interface *interface, uint16_t p
     return -code;
 }
 
-static uint16_t interfaces_port_of(int fd)
-{
-    struct sockaddr_storage address;
-    socklen_t length = sizeof address;
-
-    if (getsockname(fd, (struct sockaddr *)&address, &length))
-        return 0;
-    return ntohs(*sy_socket_port(&address));
-}
-
 /* Listens on all addresses, on this port or, if it is 0, on one that the first address gets. How
  * many; -EADDRINUSE if the port is taken on one of them, nothing being left open. */
 static int interfaces_listen_on_all(const struct sy_interface *const *chosen, size_t count,
@@ -554,7 +554,7 @@ static int interfaces_listen_on_all(const struct sy_interface *const *chosen, si
             code = fd;
             continue;
         }
-        bound[n++] = (struct sy_bound){fd, interfaces_port_of(fd), chosen[i]->ip};
+        bound[n++] = (struct sy_bound){fd, sy_socket_bound_port(fd), chosen[i]->ip};
         if (any)
             port = bound[0].port;
     }

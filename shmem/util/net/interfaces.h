@@ -78,6 +78,9 @@ struct sy_ip sy_socket_ip(const void *address);
 /* Binds a socket to one of the two, and writes the port there that it has got. 0 or -errno. */
 int sy_socket_bind(int fd, void *address);
 
+/* The port that a socket is bound to; 0: none is known. */
+uint16_t sy_socket_bound_port(int fd);
+
 /* Whether it is an address of this machine now. */
 bool sy_ip_is_local(const struct sy_ip *ip);
 

@@ -1,12 +1,12 @@
 /* See candidates.h. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "transports/tcp/conn/candidates.h"
 #include "util/bits.h"
 #include "util/net/bytes.h"
+#include "util/parse.h"
 
 #define RECORD_VERSION 1
 #define HEADER         11
@@ -117,11 +117,11 @@ static bool candidates_parse_endpoint(char *text, uint16_t port, struct tcp_endp
 {
     char *colon = strrchr(text, ':'), *end = text + strlen(text);
     bool brackets = *text == '[';
-    unsigned long number = port;
+    long number = port;
 
     if (colon && (brackets ? colon > text && colon[-1] == ']' : strchr(text, ':') == colon)) {
-        number = strspn(colon + 1, "0123456789") == strlen(colon + 1) ? strtoul(colon + 1, NULL, 10)
-                                                                      : 0;
+        if (sy_parse_int(colon + 1, 1, UINT16_MAX, &number))
+            return false;
         *colon = 0;
         end = colon;
     }
@@ -132,8 +132,7 @@ static bool candidates_parse_endpoint(char *text, uint16_t port, struct tcp_endp
         text++;
     }
     endpoint->port = (uint16_t)number;
-    return number <= 65535 && !strchr(text, '/') && !sy_ip_parse(text, &endpoint->ip) &&
-           candidates_sensible(endpoint);
+    return !strchr(text, '/') && !sy_ip_parse(text, &endpoint->ip) && candidates_sensible(endpoint);
 }
 
 int sy_tcp_record_advertise(const struct sy_host *host, struct tcp_record *record, const char *list,
