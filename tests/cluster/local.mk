@@ -18,7 +18,8 @@ cluster_scripts = \
 	tests/cluster/overlap.test \
 	tests/cluster/rails.test \
 	tests/cluster/silence.test \
-	tests/cluster/traffic.test
+	tests/cluster/traffic.test \
+	tests/cluster/wakeups.test
 dist_check_SCRIPTS += $(cluster_scripts)
 TESTS += $(cluster_scripts)
 EXTRA_DIST += tests/cluster/lib.sh

@@ -90,7 +90,8 @@ int mpi_datagram_open(struct mpi_state *state, struct sy_error *err)
 {
     struct mpi_wakeup *wakeup = &state->wakeup;
     struct mpi_socket *own = &wakeup->own;
-    int rc = *state->settings->interfaces ? datagram_choose(state, &own->ip, err) : 0;
+    bool wanted = strcmp(state->settings->interfaces, "none") != 0;
+    int rc = wanted ? datagram_choose(state, &own->ip, err) : 0;
 
     if (rc || !own->ip.family)
         return rc;

@@ -20,9 +20,8 @@ static const struct sy_option options[] = {
      "sleep on"},
     {"mpi.interfaces", SY_OPTION_STRING, 0, offsetof(struct mpi_settings, interfaces), "auto", NULL,
      0, 0, NULL,
-     "Where PEs of other hosts may wake this one, by datagrams that carry no data, to look at MPI: "
-     "as "
-     "SHMEM_TCP_INTERFACES, of which the first address is taken; empty: nowhere"},
+     "Where PEs of other hosts may wake this one, by datagrams, to look at MPI: as "
+     "SHMEM_TCP_INTERFACES, of which the first address is taken; none: nowhere"},
     {.name = NULL},
 };
 
