@@ -15,7 +15,7 @@ struct tcp_counters {
     _Atomic uint64_t slowest; /* microseconds from connecting to the end of a handshake */
     _Atomic uint64_t broken;
     _Atomic uint64_t hints_heard;
-    _Atomic uint64_t replies_mapped, replies_recalled;
+    _Atomic uint64_t replies_mapped, replies_recalled, mappings;
     /* written by any thread, with sy_count_shared */
     _Alignas(64) _Atomic uint64_t sends;
     _Atomic uint64_t bytes_sent, frames_sent, sends_blocked;

@@ -74,6 +74,7 @@ static const struct sy_counter_row counters[] = {
         "Large transfers that went over several connections"),
     ROW("replies_mapped", "replies", SUM, replies_mapped,
         "Long replies that were sent from where a device's memory was mapped"),
+    ROW("mappings", "times", SUM, mappings, "Times that a device's memory was mapped for those"),
     ROW("replies_recalled", "replies", SUM, replies_recalled,
         "Those of which a copy had to be sent on a new connection"),
     ROW("hints_sent", "datagrams", SUM, hints_sent, "Datagrams ahead of a connection"),

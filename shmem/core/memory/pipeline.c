@@ -22,6 +22,10 @@
 
 _Static_assert(AHEAD == SY_BOUNCE_SLOTS, "a claim is for the pieces of a transfer");
 
+/* A piece of a get whose other side is mapped there for as long as it is sent: nothing is copied,
+ * and to map takes as long for much as for little. */
+#define MAPPED_PIECE (8 * SY_PIPELINE_PIECE)
+
 /* The shortest transfer that goes through them. Shorter ones go in small messages: claiming slots
  * takes as long. */
 #define BOUNCE_LEAST ((size_t)64 << 10)
@@ -276,6 +280,8 @@ void sy_pipeline_move(const struct sy_pipeline *p)
     if (m.bounces) {
         m.most = SY_BOUNCE_BYTES;
         sy_bounce_claim(&m.bounce, p->what, p->ctx, p->pe);
+    } else if (!p->side->staged && sy_staged_maps(p->target->window)) {
+        m.most = MAPPED_PIECE;
     }
     m.ahead = (m.bounces || p->length > m.most) && m.route->table->mark != sy_transport_stubs.mark;
     if (p->side->staged) {

@@ -157,12 +157,17 @@ bool sy_staged_ended(struct sy_device_copying *copying, bool wait)
 
 /* ---- mapping for a while ---- */
 
+bool sy_staged_maps(unsigned window)
+{
+    return staged[window].capabilities & SY_POOL_MAP;
+}
+
 void *sy_staged_map(unsigned window, bool in, uint64_t offset, size_t length)
 {
     struct sy_error err = {""};
     void *address = NULL;
 
-    if (!sy_staged_has_room(window, offset, length) || !(staged[window].capabilities & SY_POOL_MAP))
+    if (!sy_staged_has_room(window, offset, length) || !sy_staged_maps(window))
         return NULL;
     const struct sy_device *device = staged[window].device;
     staged_begin(window);

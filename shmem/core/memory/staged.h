@@ -55,6 +55,9 @@ int sy_staged_begin(unsigned window, bool in, uint64_t offset, void *local, size
 /* Whether the copy has ended; with `wait` waits for it. */
 bool sy_staged_ended(struct sy_device_copying *copying, bool wait);
 
+/* Whether the memory of a staged window can be mapped. */
+bool sy_staged_maps(unsigned window);
+
 /* Maps `length` bytes of a window of this PE, to be read or (in) to be written, until
  * sy_staged_unmap. Returns their address; NULL: they have to be copied, or are not there. Members
  * of struct sy_host too. */

@@ -11,7 +11,7 @@ const char sy_tcp_too_many[] = "it asks for more replies at a time than agreed";
 /* ---- replies that this side gives ---- */
 
 /* Gives a long reply: it is sent from the region itself, or from a copy in memory of its own. */
-static const char *apply_long(struct tcp_peer *peer, const char *at, size_t length)
+static const char *apply_long(struct tcp_peer *peer, const char *at, size_t have, size_t length)
 {
     const struct sy_regions *regions = &peer->tcp->regions;
     struct tcp_queue *queue = &peer->stream.queue[TCP_REPLIES];
@@ -22,7 +22,7 @@ static const char *apply_long(struct tcp_peer *peer, const char *at, size_t leng
     if (sy_record_op(header) == SY_RECORD_GET_LONG)
         from = sy_regions_find(regions, header, sy_record_offset(header), length);
     if (!from && sy_record_op(header) == SY_RECORD_GET_LONG &&
-        (sy_tcp_device_send(peer, header, length) ||
+        (sy_tcp_device_send(peer, at, have, length) ||
          sy_tcp_device_read(peer, header, length, &why)))
         return NULL;
     if (!why && peer->readings)
@@ -43,9 +43,9 @@ static const char *apply_long(struct tcp_peer *peer, const char *at, size_t leng
     return NULL;
 }
 
-/* Applies a whole record that has no function of its own here. The other side asks for no more
- * replies than fit, so having no room for one is a breach of the rules. */
-static const char *apply_one(struct tcp_peer *peer, const char *at)
+/* Applies a whole record that has no function of its own here; have: bytes from it on. The other
+ * side asks for no more replies than fit, so having no room for one is a breach of the rules. */
+static const char *apply_one(struct tcp_peer *peer, const char *at, size_t have)
 {
     struct tcp_queue *queue = &peer->stream.queue[TCP_REPLIES];
     long length = sy_record_reply(at);
@@ -53,7 +53,7 @@ static const char *apply_one(struct tcp_peer *peer, const char *at)
     if (length < 0)
         return sy_apply_outside;
     if (length > SY_RECORD_LONG)
-        return apply_long(peer, at, (size_t)length);
+        return apply_long(peer, at, have, (size_t)length);
     const char *why = length && peer->readings ? sy_tcp_device_reply(peer) : NULL;
     if (why)
         return why;
@@ -160,7 +160,7 @@ SY_INLINE bool apply_word(struct tcp_peer *peer, const char *at, const char **wh
 }
 
 /* Applies any record but the frequent ones. True: nothing after it may be applied now. */
-static bool apply_other(struct tcp_peer *peer, const char *at, const char **why)
+static bool apply_other(struct tcp_peer *peer, const char *at, size_t have, const char **why)
 {
     uint64_t header = sy_record_word(at);
 
@@ -172,7 +172,7 @@ static bool apply_other(struct tcp_peer *peer, const char *at, const char **why)
         *why = apply_raise(peer, header, sy_record_word(at + 8));
         return false;
     default:
-        *why = apply_one(peer, at);
+        *why = apply_one(peer, at, have);
         return false;
     }
 }
@@ -218,7 +218,7 @@ size_t sy_tcp_apply_requests(struct tcp_stream *stream, const char *from, size_t
                 used += apply_begin_payload(peer, at, have, peer->stream.in.frame_left - used, why);
             break;
         }
-        bool stop = word ? apply_word(peer, at, why) : apply_other(peer, at, why);
+        bool stop = word ? apply_word(peer, at, why) : apply_other(peer, at, have, why);
         if (SY_UNLIKELY(*why != NULL))
             break;
         used += size;
@@ -226,6 +226,8 @@ size_t sy_tcp_apply_requests(struct tcp_stream *stream, const char *from, size_t
             break;
         done = used;
     }
+    if (SY_UNLIKELY(peer->device != NULL))
+        sy_tcp_device_unmap(peer);
     if (done)
         apply_count(&peer->stream, done);
     return used;

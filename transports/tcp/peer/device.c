@@ -28,6 +28,9 @@ struct reading {
 
 struct tcp_device {
     struct reading reading[READINGS];
+    const char *mapped; /* replies are sent from there; NULL: nothing is mapped */
+    uint64_t place;     /* of the first, as a header */
+    size_t bytes;
     uint64_t header; /* of the payload */
     size_t length, begun;
     unsigned parts;
@@ -117,25 +120,77 @@ static void device_move_parts(struct tcp_out *out, const char *from, size_t leng
     }
 }
 
-/* The memory is mapped for as long as this call takes: what the kernel has not taken by then is
- * copied, and what it loses with the connection will be. */
-bool sy_tcp_device_send(struct tcp_peer *peer, uint64_t header, size_t length)
+/* How many bytes the requests that have come ask for, as far as each goes on where the one before
+ * ends. `at`: `have` bytes, the first record is whole. */
+static size_t device_asked(const char *at, size_t have)
+{
+    uint64_t header = sy_record_word(at);
+    size_t asked = 0;
+
+    for (; have >= 16 && sy_record_word(at) == sy_record_behind(header, asked); at += 16) {
+        uint64_t length = sy_record_word(at + 8);
+        if (length <= SY_RECORD_LONG || length > SY_RECORD_CHUNK)
+            break;
+        asked += length;
+        have -= 16;
+    }
+    return asked;
+}
+
+void sy_tcp_device_unmap(struct tcp_peer *peer)
+{
+    struct tcp_device *device = peer->device;
+
+    if (!device || !device->mapped)
+        return;
+    sy_device_unmap(&peer->tcp->regions, device->place, device->mapped);
+    device->mapped = NULL;
+}
+
+/* Maps what a request asks for. To map takes as long for much as for little, so what the requests
+ * behind it ask for is mapped with it. */
+static const char *device_map(struct tcp_peer *peer, const char *at, size_t have)
+{
+    struct tcp_stream *stream = &peer->stream;
+    struct tcp_device *device;
+    size_t asked = device_asked(at, have);
+
+    if (asked < MAP_LEAST || peer->readings || !(device = device_of(peer)) ||
+        atomic_load_explicit(&stream->queue[TCP_REQUESTS].tx->blocked, memory_order_relaxed))
+        return NULL;
+    device->place = sy_record_word(at);
+    device->bytes = asked;
+    device->mapped = sy_device_map(&peer->tcp->regions, device->place, asked);
+    if (device->mapped)
+        sy_count(&peer->tcp->counters.mappings, 1);
+    return device->mapped;
+}
+
+/* The address of what a request asks for; NULL: it cannot be mapped now. */
+static const char *device_address(struct tcp_peer *peer, const char *at, size_t have)
+{
+    struct tcp_device *device = peer->device;
+    uint64_t header = sy_record_word(at);
+
+    if (!device || !device->mapped)
+        return device_map(peer, at, have);
+    uint64_t offset = sy_record_offset(header - device->place);
+    if (offset < device->bytes && header == sy_record_behind(device->place, offset) &&
+        sy_record_word(at + 8) <= device->bytes - offset)
+        return device->mapped + offset;
+    sy_tcp_device_unmap(peer);
+    return device_map(peer, at, have);
+}
+
+/* What the kernel has not taken by the end of this call is copied, and what it loses with the
+ * connection will be. */
+static void device_send(struct tcp_peer *peer, uint64_t header, const char *from, size_t length,
+                        char *copy)
 {
     struct tcp_stream *stream = &peer->stream;
     struct tcp_queue *queue = &stream->queue[TCP_REPLIES];
-    const char *from = NULL;
-    char *copy = NULL;
-
-    if (length >= MAP_LEAST && !peer->readings && sy_tcp_queue_has_segment(queue) &&
-        !atomic_load_explicit(&stream->queue[TCP_REQUESTS].tx->blocked, memory_order_relaxed))
-        copy = sy_tcp_queue_copy(queue, sy_record_padded(length));
-    if (copy)
-        from = sy_device_map(&peer->tcp->regions, header, length);
-    if (!from) {
-        sy_tcp_queue_uncopy(queue, copy, sy_record_padded(length));
-        return false;
-    }
     uint64_t tail = sy_tcp_queue_commit_segment(queue, 0, from, length, NULL);
+
     sy_count(&peer->tcp->counters.replies_mapped, 1);
     sy_tcp_send(stream);
     sy_tcp_send_lock(stream);
@@ -148,7 +203,28 @@ bool sy_tcp_device_send(struct tcp_peer *peer, uint64_t header, size_t length)
     }
     sy_tcp_queue_let_go(queue, copy, header);
     sy_tcp_send_unlock(stream);
-    sy_device_unmap(&peer->tcp->regions, header, from);
+}
+
+/* The memory stays mapped while the requests are applied that it was mapped for, which are the next
+ * ones, and no longer. */
+bool sy_tcp_device_send(struct tcp_peer *peer, const char *at, size_t have, size_t length)
+{
+    struct tcp_queue *queue = &peer->stream.queue[TCP_REPLIES];
+    uint64_t header = sy_record_word(at);
+    char *copy = NULL;
+
+    if (sy_tcp_queue_has_segment(queue))
+        copy = sy_tcp_queue_copy(queue, sy_record_padded(length));
+    const char *from = copy ? device_address(peer, at, have) : NULL;
+    if (!from) {
+        sy_tcp_device_unmap(peer);
+        sy_tcp_queue_uncopy(queue, copy, sy_record_padded(length));
+        return false;
+    }
+    device_send(peer, header, from, length, copy);
+    if (sy_record_behind(header, length) ==
+        sy_record_behind(peer->device->place, peer->device->bytes))
+        sy_tcp_device_unmap(peer);
     return true;
 }
 

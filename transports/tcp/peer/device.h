@@ -18,9 +18,13 @@ void sy_tcp_device_follow(struct tcp_stream *stream);
 /* All of it has come, and is in the device on return. False: there is no such memory. */
 bool sy_tcp_device_placed(struct tcp_peer *peer);
 
-/* Gives a long reply from where the device's memory is mapped, and sends it. False: it cannot be
- * mapped, or not be sent now, so it has to be copied. */
-bool sy_tcp_device_send(struct tcp_peer *peer, uint64_t header, size_t length);
+/* Gives the long reply that the record at `at` asks for from where the device's memory is mapped,
+ * and sends it. have: bytes there, with the records that follow. False: it cannot be mapped, or not
+ * be sent now, so it has to be copied. */
+bool sy_tcp_device_send(struct tcp_peer *peer, const char *at, size_t have, size_t length);
+
+/* No more of what was mapped for such replies is asked for now. */
+void sy_tcp_device_unmap(struct tcp_peer *peer);
 
 /* Copies a reply that has been sent so and is to be sent once more. */
 bool sy_tcp_device_again(struct tcp_stream *stream, uint64_t header, char *to, size_t length);

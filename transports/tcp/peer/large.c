@@ -338,19 +338,30 @@ static bool large_ask(struct sy_engine_ctx *ctx, struct tcp_peer *peer, const st
     return true;
 }
 
+/* Of a get, the bytes that may be spread. From a device of a PE of this machine all comes on one
+ * stream, as it is mapped there at once (device.c); a device has the same regions on all PEs. */
+static size_t large_may_spread(const struct tcp_peer *first, const struct sy_transfer *t)
+{
+    bool device = atomic_load_explicit(&first->tcp->regions.device[t->window],
+                                       memory_order_relaxed);
+
+    return device && atomic_load_explicit(&first->near, memory_order_relaxed) ? 0 : t->length;
+}
+
 int sy_tcp_get_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                      const struct sy_transfer *t, unsigned flags)
 {
     struct sy_engine_peer *requests = sy_engine_begin(engine, ctx, t->pe);
     struct tcp_peer *first = requests ? sy_tcp_peer_of(requests) : NULL;
-    bool measured = is_measured(first, t->length, t->length, flags);
+    size_t length = first ? large_may_spread(first, t) : 0;
+    bool measured = is_measured(first, length, length, flags);
     uint64_t begun = measured ? sy_tcp_now() : 0, since = 0;
     struct spread spread;
 
     if (!first)
         return -EAGAIN;
     sy_tcp_hint_flush(first);
-    large_choose_streams(first, t->length, measured, &spread);
+    large_choose_streams(first, length, measured, &spread);
     large_order_after(first, &spread);
     for (size_t done = 0, i = 0; done < t->length;) {
         size_t part = large_part(&spread, first, t->length - done, 0);
