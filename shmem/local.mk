@@ -186,7 +186,8 @@ lib_LTLIBRARIES += shmem/libsma.la
 shmem_libsma_la_SOURCES = $(libsma_sources) $(engine_sources)
 shmem_libsma_la_CPPFLAGS = $(libsma_cppflags)
 # The interface's number goes up when programs must be compiled again (docs/abi.md).
-shmem_libsma_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 -Wl,-z,now $(SY_NO_UNDEFINED) \
+# The library stays loaded after dlclose, since its handlers run when the process ends.
+shmem_libsma_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 -Wl,-z,now,-z,nodelete $(SY_NO_UNDEFINED) \
 	-Wl,--version-script=$(top_srcdir)/shmem/libsma.map
 EXTRA_shmem_libsma_la_DEPENDENCIES = shmem/libsma.map
 EXTRA_DIST += shmem/libsma.map
