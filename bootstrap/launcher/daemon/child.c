@@ -53,7 +53,10 @@ static void child_hide_outer_socket(void)
 void sy_child_prepare(struct sy_child_plan *plan)
 {
     struct rlimit all;
+    sigset_t none;
 
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     child_open_standard();
     child_hide_outer_socket();
     /* The lowest free number above 2 is reserved, so that it is the same in all PEs. */

@@ -28,8 +28,9 @@ struct sy_child {
     int in;  /* or -1: the PE has /dev/null */
 };
 
-/* Readies oshrun itself: descriptors 0, 1, 2 are open, an outer job's socket does not pass to PEs,
- * the limit of descriptors is raised, boot_fd and nofile of the plan are set. */
+/* Readies oshrun itself: no signal is blocked, as its starter's mask is inherited and libev leaves
+ * it so; descriptors 0, 1, 2 are open; an outer job's socket does not pass to PEs; the limit of
+ * descriptors is raised; boot_fd and nofile of the plan are set. */
 void sy_child_prepare(struct sy_child_plan *plan);
 
 /* Starts a PE, on these processors unless `cpus` is NULL. All signals must be blocked. Returns 0 or
