@@ -129,7 +129,6 @@ static unsigned post_reach(void *self, int pe)
 {
     struct post *post = self;
     const struct address *own = &post->address[post->host->pe], *other = &post->address[pe];
-
     bool here = !memcmp(own->place, other->place, sizeof own->place);
 
     return other->length && here ? SY_REACH_MESSAGE : 0;
