@@ -95,8 +95,13 @@ uint64_t sy_ending_since(void)
     static uint64_t since;
     struct code finalize = {.length = 0};
 
-    if (!sy_stall_is_waiting(getpid()))
+    if (!sy_stall_is_waiting(getpid())) {
         finalize = wait_ending_find_finalize();
+        /* Frees what the C library says of names that are not there. In a child made by fork it
+         * would be a leak, as the thread that has it is not there. */
+        dlerror();
+        dlerror();
+    }
     if (!finalize.length || !wait_ending_is_on_stack(&finalize))
         since = 0;
     else if (!since)
