@@ -16,8 +16,9 @@ done
 # shellcheck disable=SC2046,SC2086 # lists
 grep '^skipped: ' /dev/null $(echo "$results" | sed 's/trs$/log/') | sed 's/\.log:/: /'
 # shellcheck disable=SC2086 # a list
-awk '/^:cases: / { cases += $2 } /^:seconds: / { seconds += $2 }
-    END { printf "%d cases passed in %d tests, which took %d seconds in all\n", cases, ARGC - 1, seconds }' $results
+awk '/^:cases: / { cases += $2 } /^:seconds: / { seconds += $2 } /^:worked: / { worked += $2 }
+    END { printf "%d cases passed in %d tests, which took %d seconds in all, and %d of processors\n", cases, ARGC - 1, seconds,
+        worked }' $results
 failed=$(ended FAIL | wc -l)
 echo "$(ended PASS | wc -l) passed, $failed failed, $(ended SKIP | wc -l) skipped"
 [ "$failed" -eq 0 ] && [ -n "$(ended PASS)" ]

@@ -8,17 +8,11 @@ noinst_PROGRAMS += \
 	examples/histogram
 
 examples_hello_LDADD = shmem/libsma.la
-examples_hello_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_ring_LDADD = shmem/libsma.la
-examples_ring_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_heat_LDADD = shmem/libsma.la
-examples_heat_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_wordcount_LDADD = shmem/libsma.la
-examples_wordcount_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_random_access_LDADD = shmem/libsma.la
-examples_random_access_LDFLAGS = $(AM_LDFLAGS) -no-install
 examples_histogram_LDADD = shmem/libsma.la
-examples_histogram_LDFLAGS = $(AM_LDFLAGS) -no-install
 
 examplesdir = $(docdir)/examples
 dist_examples_DATA = \

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs one test for automake's harness, and prints a line as it ends: how many have ended of how many, its result, its
-# seconds, and how many cases it reported. What the test prints is its log; of that three kinds of line count:
+# seconds, the seconds of processors that the processes it waited for took, and how many cases it reported. What the test
+# prints is its log; of that three kinds of line count:
 #   ok: WHAT             a case that passed
 #   skipped: WHAT, WHY   a case, or with status 77 the whole test, that cannot be made here
 #   FAIL: WHY            what went wrong, with a status other than 0 and 77
@@ -25,6 +26,9 @@ begin=$(date +%s%N)
 status=0
 "$@" >"$log" 2>&1 || status=$?
 tenths=$((($(date +%s%N) - begin) / 100000000))
+times >"$trs.times"
+worked=$(awk -F'[ms ]+' 'NR == 2 { printf "%.1f", $1 * 60 + $2 + $3 * 60 + $4 }' "$trs.times")
+rm -f "$trs.times"
 cases=$(grep -c '^ok: ' "$log")
 skipped=$(grep -c '^skipped: ' "$log")
 
@@ -58,6 +62,7 @@ fi
     [ $result = FAIL ] && echo ":recheck: yes" || echo ":recheck: no"
     echo ":copy-in-global-log: no"
     echo ":seconds: $((tenths / 10)).$((tenths % 10))"
+    echo ":worked: $worked"
     echo ":cases: $cases"
 } >"$trs"
 # How many tests there are, and have ended; they end in no fixed order where several run at a time.
@@ -68,5 +73,5 @@ for each in $tests; do
 done
 left_out=
 [ "$skipped" -eq 0 ] || left_out=", $skipped skipped"
-printf '%3d/%d %s: %s (%d.%d s, %d cases%s)\n' $number $all $result "$name" \
-    $((tenths / 10)) $((tenths % 10)) "$cases" "$left_out"
+printf '%3d/%d %s: %s (%d.%d s, %s of processors, %d cases%s)\n' $number $all $result "$name" \
+    $((tenths / 10)) $((tenths % 10)) "$worked" "$cases" "$left_out"
