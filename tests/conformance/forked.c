@@ -1,12 +1,45 @@
 /* A program that forks without exec: the child has variables of its own, and leaving the child does
  * not end the parent's part in the job. */
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
 
 static long shared = 1, wide[100000];
+
+/* The bytes of address space that this process has. */
+static rlim_t used(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    if (!file || fscanf(file, "%lu", &pages) != 1)
+        abort();
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Forks, in some rounds where there is no room for a copy of the variables. Sanitizers need room
+ * themselves. */
+static pid_t fork_in(int round)
+{
+    struct rlimit before;
+    bool tight = round % 4 > 1;
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    tight = false;
+#endif
+    getrlimit(RLIMIT_AS, &before);
+    if (tight)
+        setrlimit(RLIMIT_AS, &(struct rlimit){.rlim_cur = used(), .rlim_max = before.rlim_max});
+    pid_t child = fork();
+    setrlimit(RLIMIT_AS, &before);
+    return child;
+}
 
 int main(void)
 {
@@ -17,7 +50,7 @@ int main(void)
     shmem_barrier_all();
     for (int round = 0; round < 20; round++) {
         shared = 1;
-        pid_t child = fork();
+        pid_t child = fork_in(round);
         if (child == 0) {
             int same = shared == 1 && wide[50000] == 7;
             shared = 2;

@@ -241,6 +241,9 @@ static void statics_after_fork_in_child(void)
         if (copy[i])
             syscall(SYS_mremap, copy[i], s.range[i].length, s.range[i].length,
                     MREMAP_MAYMOVE | MREMAP_FIXED, s.range[i].base);
+        else /* there was no room: pages that the child has not written yet follow the parent's */
+            syscall(SYS_mmap, s.range[i].base, s.range[i].length, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, s.fd, (off_t)s.range[i].fd_offset);
 }
 
 /* ---- start ---- */
