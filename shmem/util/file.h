@@ -1,4 +1,4 @@
-/* The length of a file, and files in which the kernel tells numbers. */
+/* The length and the blocks of a file, and files in which the kernel tells numbers. */
 #ifndef SY_UTIL_FILE_H
 #define SY_UTIL_FILE_H
 
@@ -9,6 +9,10 @@
 /* ftruncate, except that the process is not killed (SIGXFSZ) where `ulimit -f` forbids the length:
  * 0 or -errno, then -EFBIG. */
 int sy_file_set_length(int fd, uint64_t length);
+
+/* Sets blocks aside for a part of a file, without holes: 0 or -errno. No signal is taken meanwhile:
+ * a tmpfs gives up at the first one and frees what it has set aside. */
+int sy_file_allocate(int fd, uint64_t offset, uint64_t length);
 
 /* The number that a file such as /proc/sys/vm/overcommit_memory begins with, or `otherwise`. */
 static inline long sy_file_number(const char *path, long otherwise)

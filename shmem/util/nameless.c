@@ -59,10 +59,8 @@ int sy_nameless_open(const char *directory, uint64_t length, bool *reserved, str
         return sy_fail(err, -fd, "a file in the directory %.200s: %s", directory, strerror(-fd));
     uint64_t room = nameless_room(fd);
     int rc = sy_file_set_length(fd, length);
-    if (!rc && room < length)
-        rc = -ENOSPC;
-    if (!rc && fallocate(fd, 0, 0, (off_t)length))
-        rc = -errno;
+    if (!rc)
+        rc = room < length ? -ENOSPC : sy_file_allocate(fd, 0, length);
     *reserved = !rc;
     if (!rc || rc == -EOPNOTSUPP || rc == -ENOSYS)
         return fd;

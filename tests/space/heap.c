@@ -1,12 +1,15 @@
 /* The symmetric heap where SHMEM_SYMMETRIC_HUGE_PAGES, _NUMA or _FILE say: all PEs reach all of it,
- * also when the library is started again. heap WHAT [NAME]: PE 0 prints what the kernel says of it:
- * pages (its page size in KiB), policy (of get_mempolicy), or file (its name). */
+ * also when the library is started again. heap WHAT [ticks]: PE 0 prints what the kernel says of
+ * it: pages (its page size in KiB), policy (of get_mempolicy), or file (its name). ticks: signals
+ * of a timer come while the library starts, as in a program that is profiled. */
 #include <linux/mempolicy.h>
 #include <shmem.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define WORDS (size_t)(1 << 20)
@@ -85,10 +88,28 @@ static void print_policy(void *address)
     printf("policy: %s\n", names[policy]);
 }
 
+static void take_tick(int number)
+{
+    (void)number;
+}
+
+/* Has a signal come again and again; 0: no more. */
+static void tick(long microseconds)
+{
+    const struct itimerval every = {{0, microseconds}, {0, microseconds}};
+    const struct sigaction action = {.sa_handler = take_tick, .sa_flags = SA_RESTART};
+
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &every, NULL);
+}
+
 int main(int argc, char **argv)
 {
     for (int round = 0; round < 2; round++) {
+        if (argc > 2)
+            tick(500);
         shmem_init();
+        tick(0);
         long *there = shmem_malloc(sizeof *there);
         exchange();
         EXPECT(shmem_ptr(there, shmem_my_pe()) == there);

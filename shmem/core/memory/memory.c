@@ -233,9 +233,9 @@ void sy_memory_close(void)
 
 int sy_memory_back(uint64_t offset, size_t length)
 {
-    if (!sy_memory.commit || !length)
-        return 0;
-    if (!fallocate(sy_memory.heap_fd, 0, (off_t)(sy_memory.heap_offset + offset), (off_t)length))
-        return 0;
-    return -ENOMEM;
+    int rc = 0;
+
+    if (sy_memory.commit && length)
+        rc = sy_file_allocate(sy_memory.heap_fd, sy_memory.heap_offset + offset, length);
+    return rc ? -ENOMEM : 0;
 }
