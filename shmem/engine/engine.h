@@ -207,6 +207,14 @@ int sy_engine_reached(void *self, struct sy_transport_ticket *ticket);
 void sy_engine_session(void *self, struct sy_transport_ctx *ctx, bool batch, size_t operations);
 void sy_engine_threads(void *self);
 
+/* All of these but the last one. */
+#define SY_ENGINE_MEMBERS                                                                          \
+    .put = sy_engine_put, .get = sy_engine_get, .put_strided = sy_engine_put_strided,              \
+    .get_strided = sy_engine_get_strided, .amo = sy_engine_amo,                                    \
+    .put_signal = sy_engine_put_signal, .fence = sy_engine_fence, .quiet = sy_engine_quiet,        \
+    .mark = sy_engine_ticket, .reached = sy_engine_reached, .session = sy_engine_session,          \
+    .raise = sy_engine_raise
+
 /* For contexts that are nothing but the engine's. */
 int sy_engine_ctx_open(void *self, long options, struct sy_transport_ctx **ctx,
                        struct sy_error *err);
