@@ -266,7 +266,7 @@ static int calls_on_finalize(MPI_Comm comm, int key, void *value, void *extra)
 
 static int calls_set_attribute(void)
 {
-    if (process.self.session || process.own || process.key)
+    if (process.self.session || process.key)
         return 0;
     int rc = calls_judge(
         MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, calls_on_finalize, &process.key, NULL));
