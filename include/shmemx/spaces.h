@@ -47,7 +47,7 @@ int SY_API(shmemx_team_is_valid)(shmem_team_t team);
 
 /* CAP_DURABLE: writes what the space has out, on all members as one generation; all members call,
  * after their stores and puts to it are complete. 0 and *generation (which may be NULL), the new
- * one; or not 0 on all members, and the last one is what it was. */
+ * one; or not 0 on all members, and the last one is what shmemx_space_generation says. */
 int SY_API(shmemx_space_sync)(shmemx_space_t space, uint64_t *generation);
 
 /* The last generation that is whole on all members; 0: none yet. */

@@ -75,7 +75,7 @@ struct sy_device {
     int type;                              /* enum sy_device_type */
     const struct sy_option *options;       /* ended by a row whose name is NULL; or NULL */
     size_t settings_size;                  /* of the structure that the options' offsets are of */
-    const struct sy_counter_row *counters; /* the same: what an instance counts; or NULL */
+    const struct sy_counter_row *counters; /* NULL: nobody reads what a device counts yet */
 
     /* Looks for the device. -ENODEV: this PE has none, err says why in words. Local work, bounded
      * time. On failure nothing is left behind. */

@@ -11,9 +11,8 @@ int pshmemx_stream_create(shmem_team_t team, const shmemx_stream_config_t *confi
                           shmemx_stream_t *stream)
 {
     sy_world_need(SY_ROUTINE);
-    struct sy_team *of = sy_team_of(team);
     *stream = SHMEMX_STREAM_INVALID;
-    return of ? sy_stream_create(of, config ? config->depth : 0, stream) : -EINVAL;
+    return sy_stream_create(sy_team_of(team), config ? config->depth : 0, stream);
 }
 SY_ALIAS(shmemx_stream_create);
 

@@ -30,9 +30,9 @@ struct sy_arena {
 #define SY_ALLOC_ANY 1 /* alignment: the heap's own suits every type */
 
 /* Says, on the team's first PE, why NULL is returned, which many programs do not look at; once a
- * heap and reason. */
-void sy_alloc_tell_once(const struct sy_arena *arena, const struct sy_call *call,
-                        size_t alignment) SY_COLD;
+ * heap and reason. had: this PE could have given a block. */
+void sy_alloc_tell_once(const struct sy_arena *arena, const struct sy_call *call, size_t alignment,
+                        bool had) SY_COLD;
 
 /* A block, for struct sy_call. */
 static inline size_t sy_alloc_name(const struct sy_arena *arena, const void *block)
@@ -48,7 +48,7 @@ SY_INLINE void *sy_alloc_agreed(const struct sy_arena *arena, const struct sy_ca
         return block;
     if (block)
         sy_heap_free(arena->heap, block);
-    sy_alloc_tell_once(arena, call, alignment);
+    sy_alloc_tell_once(arena, call, alignment, block != NULL);
     return NULL;
 }
 

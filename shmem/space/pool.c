@@ -76,11 +76,11 @@ static int pool_check_made(const struct sy_space *space, size_t asked, struct sy
 int sy_space_make_pool(struct sy_space *space, const shmemx_space_config_t *config,
                        struct sy_error *err)
 {
-    const struct sy_pool_config wanted = pool_config(config);
     int rc = pool_check_config(config, err);
 
     if (rc)
         return rc;
+    const struct sy_pool_config wanted = pool_config(config);
     space->device = sy_device_open((int)config->device_type, err);
     if (!space->device)
         return -ENODEV;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "coll/check.h"
+#include "core/callsite.h"
 #include "core/fatal.h"
 #include "core/start/config.h"
 #include "core/start/world.h"
@@ -23,7 +24,8 @@ static struct sy_stream *all; /* under the lock */
 
 static int stream_refuse(int code, const char *why)
 {
-    sy_log(SY_LOG_ERROR, "stream", "shmemx_stream_create: no stream: %s", why);
+    sy_log(SY_LOG_ERROR, "stream", "%s: no stream: %s", sy_callsite_routine("shmemx_stream_create"),
+           why);
     return -code;
 }
 
@@ -37,11 +39,10 @@ static int stream_prepare(void)
                                     "or a higher level, in place of shmem_init");
     const char *unready = sy_world_threads();
     if (unready) {
-        sy_log(
-            SY_LOG_ERROR, "stream",
-            "shmemx_stream_create: transport %s cannot be told that several threads call it from "
-            "now on; with SHMEM_THREAD_MULTIPLE they do from the start",
-            unready);
+        sy_log(SY_LOG_ERROR, "stream",
+               "%s: transport %s cannot be told that several threads call it from now on; with "
+               "SHMEM_THREAD_MULTIPLE they do from the start",
+               sy_callsite_routine("shmemx_stream_create"), unready);
         return -ENOTSUP;
     }
     __atomic_store_n(&sy_coll_of_stream, sy_worker_is_team, __ATOMIC_RELEASE);
@@ -74,8 +75,9 @@ static void stream_enter(struct sy_stream *stream)
 
 int sy_stream_create(struct sy_team *team, size_t depth, struct sy_stream **made)
 {
+    if (!team)
+        return stream_refuse(EINVAL, "SHMEM_TEAM_INVALID is no team");
     struct sy_stream *stream = calloc(1, sizeof *stream);
-
     if (!stream)
         return stream_refuse(ENOMEM, strerror(ENOMEM));
     stream->team = team;

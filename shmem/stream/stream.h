@@ -207,8 +207,8 @@ extern pthread_mutex_t sy_stream_lock SY_HIDDEN;
 
 /* ---- for routines of the interface ---- */
 
-/* depth: the most operations that wait in it; 0: SY_STREAM_DEPTH. 0, or -errno with words in the
- * log. */
+/* team: NULL is refused. depth: the most operations that wait in it; 0: SY_STREAM_DEPTH. 0, or
+ * -errno with words in the log. */
 #define SY_STREAM_DEPTH ((size_t)1 << 16)
 int sy_stream_create(struct sy_team *team, size_t depth, struct sy_stream **stream);
 

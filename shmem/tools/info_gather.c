@@ -114,7 +114,6 @@ static void info_gather_add_plugin(struct info *info, int kind, const struct sy_
     } else if (kind == DEVICE) {
         const struct sy_device *d = p->open.table;
         p->device = d;
-        p->counters = d->counters;
         options = d->options;
         size = d->settings_size;
     } else {

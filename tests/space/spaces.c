@@ -4,6 +4,7 @@
 #define SHMEMX_SPACES_AS_PROPOSED
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <shmemx.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -325,9 +326,10 @@ static void between(void)
 /* Memory of the program, at an address of its own on each PE. */
 static void addresses(void)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), length = 4 * MB + (size_t)npes * page;
-    char *all = (char *)mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), length = 5 * MB + (size_t)npes * page;
+    char *map = (char *)mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
                              0);
+    char *all = map + (-(uintptr_t)map & (MB - 1)); /* aligned to more on PE 0 */
     const shmemx_space_config_t config = {
         .device_type = SHMEMX_DEVICE_USER, .size = 4 * MB, .base = all + (size_t)me * page};
     static uintptr_t mine, least, most;
@@ -335,10 +337,11 @@ static void addresses(void)
     shmemx_space_t space;
     shmem_team_t team;
 
-    CHECK(all != MAP_FAILED && shmemx_space_create(&config, &space, &team) == 0);
+    CHECK(map != MAP_FAILED && shmemx_space_create(&config, &space, &team) == 0);
     CHECK(shmemx_space_get_caps(space, &caps) == 0);
     long *at = (long *)shmemx_space_calloc(space, 1024, sizeof *at);
-    CHECK((char *)at >= all + (size_t)me * page && (char *)at < all + length);
+    CHECK((char *)at >= all + (size_t)me * page && (char *)at < map + length);
+    CHECK((shmemx_space_align(space, 2 * page, 8) == NULL) == (npes > 1));
     mine = (uintptr_t)at;
     shmem_uint64_min_reduce(SHMEM_TEAM_WORLD, &least, &mine, 1);
     shmem_uint64_max_reduce(SHMEM_TEAM_WORLD, &most, &mine, 1);
@@ -348,7 +351,7 @@ static void addresses(void)
     atomics(at);
     collectives(team, at);
     end(space, team);
-    munmap(all, length);
+    munmap(map, length);
 }
 
 /* In files, of which each PE's may be mapped by others. */
@@ -404,6 +407,8 @@ static void allocation(void)
     CHECK(shmemx_space_malloc(space, 2 * MB) == NULL);
     CHECK(shmemx_space_malloc(space, SIZE_MAX) == NULL);
     CHECK(shmemx_space_align(space, 3, 8) == NULL);
+    if (me == 0) /* without a barrier */
+        CHECK(!shmemx_space_malloc(space, 0) && !shmemx_space_align(space, 3, 0));
     shmemx_space_free(space, NULL);
     int *a = (int *)shmemx_space_malloc(space, 100);
     int *b = (int *)shmemx_space_malloc_with_hints(space, 100, SHMEM_MALLOC_ATOMICS_REMOTE);
@@ -441,6 +446,7 @@ static void no_space(void)
         {.device_type = SHMEMX_DEVICE_USER, .size = 4096},
         {.device_type = SHMEMX_DEVICE_CPU, .size = 4096, .flags = 0x10000},
         {.device_type = SHMEMX_DEVICE_CPU, .size = 4096, .device = -1},
+        {.device_type = SHMEMX_DEVICE_CPU, .size = 4096, .device = INT_MIN},
         {.device_type = SHMEMX_DEVICE_CPU, .size = 4096, .device = 99},
         {.device_type = SHMEMX_DEVICE_USER, .size = 4096, .base = aligned},
         {.device_type = SHMEMX_DEVICE_USER, .size = 4 * MB, .base = inside - MB}};

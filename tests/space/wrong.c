@@ -110,7 +110,7 @@ int main(int argc, char **argv)
         return pool(config);
     if (strncmp(word, "even", 4) == 0)
         config.device_type = (shmemx_device_type_t)17;
-    shmemx_space_create(&config, &a, &team_a);
+    shmemx_space_create(is(word, "null") && me ? NULL : &config, &a, &team_a);
     if (strncmp(word, "even", 4) == 0) {
         members(word, a);
         return 0;

@@ -450,6 +450,9 @@ static int mistake(const char *what)
     shmemx_stream_t stream;
 
     if (shmemx_stream_create(SHMEM_TEAM_WORLD, NULL, &stream)) {
+        static void *queue[4]; /* of the library lost.c */
+        if (!strcmp(what, "single queue"))
+            CHECK(shmemx_stream_from_opencl(queue, &stream) != 0);
         printf("refused: %d\n", stream == SHMEMX_STREAM_INVALID);
         return 0;
     }
@@ -476,9 +479,12 @@ static int mistake(const char *what)
         leave(what);
     } else if (!strcmp(what, "invalid"))
         shmemx_quiet_on_stream(SHMEMX_STREAM_INVALID);
-    else if (!strcmp(what, "team") && shmemx_team_sync_on_stream(SHMEM_TEAM_INVALID, stream) == -1)
+    else if (!strcmp(what, "team") &&
+             shmemx_team_sync_on_stream(SHMEM_TEAM_INVALID, stream) == -1) {
+        shmemx_stream_t none = stream;
+        CHECK(shmemx_stream_create(SHMEM_TEAM_INVALID, NULL, &none) && !none);
         printf("synchronize: %d\n", shmemx_stream_synchronize(stream));
-    else if (!strcmp(what, "quiet"))
+    } else if (!strcmp(what, "quiet"))
         shmemx_pe_quiet_on_stream(&npes, 1, stream);
     else if (!strcmp(what, "beside")) {
         doze(0.3 * me);
@@ -505,9 +511,9 @@ static int mistake(const char *what)
 
 int main(int argc, char **argv)
 {
-    int level = argc > 1 && !strcmp(argv[1], "single") ? SHMEM_THREAD_SINGLE
-                : argc > 1                             ? SHMEM_THREAD_FUNNELED
-                                                       : SHMEM_THREAD_MULTIPLE,
+    int level = argc > 1 && !strncmp(argv[1], "single", 6) ? SHMEM_THREAD_SINGLE
+                : argc > 1                                 ? SHMEM_THREAD_FUNNELED
+                                                           : SHMEM_THREAD_MULTIPLE,
         status;
 
     shmem_init_thread(level, &status);

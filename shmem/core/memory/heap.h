@@ -16,7 +16,7 @@ struct sy_allocator;
 
 struct sy_heap {
     char name[32]; /* for messages */
-    bool told[2];  /* reported on this PE: the heap is full; an alignment is not possible */
+    bool told[3];  /* reported on this PE: no such alignment; full; had here, but not elsewhere */
     char *base;
     size_t length;
     int (*back)(uint64_t offset, size_t length); /* provides memory for the range: 0 or -ENOMEM;
