@@ -51,8 +51,9 @@ set_up() {
     mkdir -p "$build"
     if [ ! -f "$build/Makefile" ] || [ "$(cat "$build/.configured" 2>/dev/null)" != "$*" ]; then
         echo "== configuring in $build/"
+        # Libtool runs in configure's shell, once an object; this one is quicker than that which configure looks for.
         # Without the shell's exec the message of a failure would be configure's own last lines.
-        (cd "$build" && ../configure "$@" >configure.out 2>&1) || {
+        (cd "$build" && CONFIG_SHELL=/bin/sh ../configure "$@" >configure.out 2>&1) || {
             tail -n 20 "$build/configure.out" >&2
             echo "$0: configure failed; the whole story is in $build/config.log" >&2
             exit 1
