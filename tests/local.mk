@@ -125,7 +125,7 @@ together_tests = \
 	tests/launch/signals.test tests/launch/status.test tests/launch/repeats.test \
 	tests/launch/releases.test tests/launch/hybrid.test tests/launch/output.test tests/launch/gather.test \
 	tests/launch/placement.test tests/launch/orphans.test tests/launch/usage.test tests/launch/files.test \
-	tests/launch/stdin.test tests/launch/names.test tests/fault/denied.test tests/fault/collectives.test \
+	tests/launch/stdin.test tests/launch/names.test tests/fault/denied.test tests/fault/collectives.test tests/fault/errors.test \
 	tests/fault/shm_strangers.test tests/fault/keys.test tests/transport/faults.test \
 	tests/fake/fake.test tests/cluster/lines.test tests/stream/stream.test tests/ofi/endings.test tests/fault/tcp_rest.test \
 	tests/space/keep.test tests/space/spaces.test tests/space/test_devices tests/fault/tcp_limits.test \
