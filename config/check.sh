@@ -1,6 +1,6 @@
 #!/bin/sh
 # check.sh [quick|full]: builds in build/ and runs the tests; each is shown as it ends, and the logs of those that
-# failed at the end. Those that mostly wait run four at a time. "quick" takes at most three minutes once it is built,
+# failed at the end. Those that mostly wait run five at a time. "quick" takes at most three minutes once it is built,
 # "full" also runs what takes very long. It installs nothing: config/install-packages.sh test does. The last line is
 # "N passed, N failed, N skipped"; the exit status tells whether all is well.
 set -e
@@ -14,7 +14,8 @@ full) SY_TEST_FULL=1 && export SY_TEST_FULL ;;
 *) echo "usage: $0 [quick|full]" >&2 && exit 2 ;;
 esac
 
-set_up build --enable-werror
+# Lines for stack traces are all the debug information that the tests want; more takes half as long again to compile.
+set_up build --enable-werror CFLAGS='-O2 -g1'
 echo "== building the tests"
 make -C build -s -k -j"$(nproc)" check TESTS= >build/make.out 2>&1 || {
     tail -n 40 build/make.out >&2

@@ -13,16 +13,18 @@ include tests/fake/local.mk
 include tests/space/local.mk
 include tests/stream/local.mk
 
+# What a unit test does not list of the library comes from the static one, object by object as it is needed. Listed are files
+# that a test compiles in its own way.
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_allocator
 TESTS += tests/unit/test_allocator
 endif
 
 # The test lets the allocator's calls of malloc fail.
-tests_unit_test_allocator_SOURCES = tests/unit/test_allocator.c tests/unit/suite.h shmem/core/memory/allocator.c
+tests_unit_test_allocator_SOURCES = tests/unit/test_allocator.c tests/unit/suite.h
 tests_unit_test_allocator_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_allocator_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc
-tests_unit_test_allocator_LDADD = $(CHECK_LIBS)
+tests_unit_test_allocator_LDADD = shmem/libsma.a $(CHECK_LIBS)
 
 # Rules that the sources keep: headers, exported names, who includes whom, sizes.
 lint_tests = \
@@ -88,7 +90,7 @@ tests_conformance_answers_LDADD = shmem/libsma.la
 tests_conformance_cxx_SOURCES = tests/conformance/cxx.cc tests/conformance/check.h
 tests_conformance_cxx_LDADD = shmem/libsma.la
 
-# How tests run: .test scripts by themselves, programs through run.sh.
+# How tests run: .test scripts by themselves, programs through run.sh. Check's limit of time is for hangs.
 TEST_EXTENSIONS = .test
 LOG_COMPILER = $(top_srcdir)/tests/run.sh
 LOG_DRIVER = $(SHELL) $(top_srcdir)/tests/driver.sh
@@ -97,7 +99,8 @@ AM_TESTS_ENVIRONMENT = \
 	SY_BUILD='$(abs_top_builddir)'; export SY_BUILD; \
 	SY_SRC='$(abs_top_srcdir)'; export SY_SRC; \
 	SY_SANITIZE='$(SY_SANITIZE)'; export SY_SANITIZE; \
-	SY_TESTS='$(or $(all_logs),$(TEST_LOGS))'; export SY_TESTS;
+	SY_TESTS='$(or $(all_logs),$(TEST_LOGS))'; export SY_TESTS; \
+	CK_DEFAULT_TIMEOUT=120; export CK_DEFAULT_TIMEOUT;
 dist_check_SCRIPTS += tests/run.sh tests/driver.sh
 EXTRA_DIST += tests/host.h tests/lib.sh
 
@@ -116,25 +119,27 @@ check-quick:
 
 # Tests that may run beside each other, since they mostly wait or use one processor: they measure nothing, look at
 # nothing on the machine that is not their own (files in the build, ports of any program of a name), and what they
-# expect within a time leaves seconds to a busy machine. A test that is not here has the machine for itself.
+# expect within a time leaves seconds to a busy machine. A test that is not here has the machine for itself. The longest
+# come first, so that none is left alone at the end.
 together_tests = \
-	tests/launch/deadlock.test tests/launch/slurm.test tests/launch/env.test tests/launch/hosts.test \
-	tests/launch/mpirun.test tests/launch/ssh.test tests/cluster/silence.test tests/cluster/firewall.test \
-	tests/launch/rogue.test tests/launch/misuse.test tests/cluster/cutoff.test tests/ofi/cutoff.test \
-	tests/cluster/interfaces.test tests/launch/hydra.test tests/launch/stall.test tests/cluster/foreign.test \
-	tests/launch/signals.test tests/launch/status.test tests/launch/repeats.test \
-	tests/launch/releases.test tests/launch/hybrid.test tests/launch/output.test tests/launch/gather.test \
+	tests/fake/fake.test tests/launch/env.test tests/launch/slurm.test tests/launch/hosts.test tests/unit/test_coll \
+	tests/lint/headers.test tests/space/spaces.test tests/launch/mpi_end.test tests/launch/mpi.test tests/ofi/cutoff.test \
+	tests/launch/mpirun.test tests/cluster/firewall.test tests/ofi/endings.test tests/cluster/cutoff.test \
+	tests/conformance/memcheck.test tests/stream/stream.test tests/launch/ssh.test tests/fault/errors.test \
+	tests/launch/misuse.test tests/launch/hydra.test tests/launch/comms.test tests/cluster/silence.test \
+	tests/launch/stall.test tests/launch/hybrid.test tests/abi/abi.test tests/launch/rogue.test \
+	tests/cluster/interfaces.test tests/conformance/manual.test tests/space/keep.test tests/cluster/lines.test \
+	examples/examples.test tests/fault/shm_strangers.test tests/launch/deadlock.test \
+	tests/cluster/foreign.test tests/launch/signals.test tests/launch/status.test tests/launch/repeats.test \
+	tests/launch/releases.test tests/launch/output.test tests/launch/gather.test tests/launch/mpi_paper.test \
 	tests/launch/placement.test tests/launch/orphans.test tests/launch/usage.test tests/launch/files.test \
-	tests/launch/stdin.test tests/launch/names.test tests/fault/denied.test tests/fault/collectives.test tests/fault/errors.test \
-	tests/fault/shm_strangers.test tests/fault/keys.test tests/transport/faults.test \
-	tests/fake/fake.test tests/cluster/lines.test tests/stream/stream.test tests/ofi/endings.test tests/fault/tcp_rest.test \
-	tests/space/keep.test tests/space/spaces.test tests/space/test_devices tests/fault/tcp_limits.test \
-	tests/abi/abi.test tests/conformance/manual.test tests/conformance/instructions.test tests/conformance/memcheck.test \
-	examples/examples.test \
-	tests/lint/headers.test $(filter-out tests/lint/headers.test,$(filter tests/lint/% tests/unit/%,$(TESTS)))
+	tests/launch/stdin.test tests/launch/names.test tests/fault/denied.test tests/fault/collectives.test \
+	tests/fault/keys.test tests/transport/faults.test tests/fault/tcp_rest.test \
+	tests/space/test_devices tests/fault/tcp_limits.test tests/conformance/instructions.test \
+	$(filter-out tests/lint/headers.test tests/unit/test_coll,$(filter tests/lint/% tests/unit/%,$(TESTS)))
 together = $(filter $(together_tests),$(TESTS))
 check-together:
-	$(MAKE) $(AM_MAKEFLAGS) -j4 check-TESTS all_logs='$(TEST_LOGS)' TESTS='$(filter $(together),$(together_tests))'
+	$(MAKE) $(AM_MAKEFLAGS) -j5 check-TESTS all_logs='$(TEST_LOGS)' TESTS='$(filter $(together),$(together_tests))'
 check-alone:
 	$(MAKE) $(AM_MAKEFLAGS) -j1 check-TESTS all_logs='$(TEST_LOGS)' TESTS='$(filter-out $(together),$(TESTS))'
 .PHONY: check-quick check-together check-alone
@@ -232,9 +237,9 @@ if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_deadlock
 TESTS += tests/unit/test_deadlock
 endif
-tests_unit_test_deadlock_SOURCES = tests/unit/test_deadlock.c tests/unit/suite.h shmem/util/deadlock.c
+tests_unit_test_deadlock_SOURCES = tests/unit/test_deadlock.c tests/unit/suite.h
 tests_unit_test_deadlock_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_deadlock_LDADD = $(CHECK_LIBS)
+tests_unit_test_deadlock_LDADD = shmem/libsma.a $(CHECK_LIBS)
 
 # How often the mpi transport looks at MPI, and how other PEs hasten that.
 if HAVE_CHECK
@@ -245,52 +250,44 @@ tests_unit_test_mpi_tick_SOURCES = tests/unit/test_mpi_tick.c tests/unit/suite.h
 tests_unit_test_mpi_tick_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_mpi_tick_LDADD = $(CHECK_LIBS)
 tests_unit_test_mpi_wakeup_SOURCES = tests/unit/test_mpi_wakeup.c tests/unit/suite.h transports/mpi/tick.c \
-	transports/mpi/wakeup.c transports/mpi/datagram.c \
-	shmem/util/net/interfaces.c shmem/util/net/machine.c shmem/util/error.c
+	transports/mpi/wakeup.c transports/mpi/datagram.c
 tests_unit_test_mpi_wakeup_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_mpi_wakeup_LDADD = $(CHECK_LIBS)
+tests_unit_test_mpi_wakeup_LDADD = shmem/libsma.a $(CHECK_LIBS)
 
 # Where the members of a team are.
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_displaced tests/unit/test_nodes tests/unit/test_pause tests/unit/test_sleep tests/unit/test_windows
 TESTS += tests/unit/test_displaced tests/unit/test_nodes tests/unit/test_pause tests/unit/test_sleep tests/unit/test_windows
 endif
-tests_unit_test_nodes_SOURCES = tests/unit/test_nodes.c tests/unit/suite.h shmem/core/start/nodes.c
+tests_unit_test_nodes_SOURCES = tests/unit/test_nodes.c tests/unit/suite.h
 tests_unit_test_nodes_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_nodes_LDADD = $(CHECK_LIBS)
+tests_unit_test_nodes_LDADD = shmem/libsma.a $(CHECK_LIBS)
 
-tests_unit_test_displaced_SOURCES = tests/unit/test_displaced.c tests/unit/suite.h shmem/core/wait/displaced.c
+tests_unit_test_displaced_SOURCES = tests/unit/test_displaced.c tests/unit/suite.h
 tests_unit_test_displaced_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_displaced_LDADD = $(CHECK_LIBS)
+tests_unit_test_displaced_LDADD = shmem/libsma.a $(CHECK_LIBS)
 
-tests_unit_test_pause_SOURCES = tests/unit/test_pause.c tests/unit/suite.h shmem/core/wait/pause.c
+tests_unit_test_pause_SOURCES = tests/unit/test_pause.c tests/unit/suite.h
 tests_unit_test_pause_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_pause_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_gettime
-tests_unit_test_pause_LDADD = $(CHECK_LIBS)
+tests_unit_test_pause_LDADD = shmem/libsma.a $(CHECK_LIBS)
 
-tests_unit_test_sleep_SOURCES = tests/unit/test_sleep.c tests/unit/suite.h shmem/core/wait/sleep.c \
-	shmem/util/error.c
+tests_unit_test_sleep_SOURCES = tests/unit/test_sleep.c tests/unit/suite.h
 tests_unit_test_sleep_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_sleep_LDADD = $(CHECK_LIBS)
+tests_unit_test_sleep_LDADD = shmem/libsma.a $(CHECK_LIBS)
 
-tests_unit_test_windows_SOURCES = tests/unit/test_windows.c tests/unit/suite.h shmem/core/memory/windows.c \
-	shmem/util/error.c
+tests_unit_test_windows_SOURCES = tests/unit/test_windows.c tests/unit/suite.h
 tests_unit_test_windows_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_windows_LDADD = $(CHECK_LIBS)
+tests_unit_test_windows_LDADD = shmem/libsma.a $(CHECK_LIBS)
 
 # The collectives' algorithms, in a job of coroutines.
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_coll
 TESTS += tests/unit/test_coll
 endif
-tests_unit_test_coll_SOURCES = tests/unit/test_coll.c tests/unit/fake_job.c tests/unit/fake_job.h tests/unit/suite.h \
-	shmem/coll/alltoall.c shmem/coll/alltoall_nodes.c shmem/coll/broadcast.c shmem/coll/broadcast_nodes.c \
-	shmem/coll/collect.c shmem/coll/collect_nodes.c shmem/coll/group.c shmem/coll/notify.c shmem/coll/reduce.c \
-	shmem/coll/reduce_crowd.c shmem/coll/reduce_halves.c shmem/coll/reduce_kernels.c shmem/coll/reduce_named.c \
-	shmem/coll/reduce_nodes.c shmem/coll/reduce_own.c shmem/coll/reduce_part.h shmem/coll/scan.c \
-	shmem/coll/scan_nodes.c shmem/coll/spread.c shmem/coll/staged.c shmem/core/start/nodes.c
+tests_unit_test_coll_SOURCES = tests/unit/test_coll.c tests/unit/fake_job.c tests/unit/fake_job.h tests/unit/suite.h
 tests_unit_test_coll_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_coll_LDADD = $(CHECK_LIBS)
+tests_unit_test_coll_LDADD = shmem/libsma.a $(CHECK_LIBS)
 
 # The option tables, the log and the plugin loader, each with the files that it needs; and oshinfo.
 if HAVE_CHECK
@@ -298,25 +295,22 @@ check_PROGRAMS += tests/unit/test_log tests/unit/test_option tests/unit/test_par
 check_LTLIBRARIES += tests/unit/shmem_test_nameless.la tests/unit/shmem_test_old.la
 TESTS += tests/unit/test_log tests/unit/test_option tests/unit/test_parse tests/unit/test_plugin
 endif
-tests_unit_test_log_SOURCES = tests/unit/test_log.c tests/unit/scratch.h tests/unit/suite.h \
-	shmem/util/error.c shmem/util/log.c shmem/util/parse.c
+tests_unit_test_log_SOURCES = tests/unit/test_log.c tests/unit/scratch.h tests/unit/suite.h
 tests_unit_test_log_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_log_LDADD = $(CHECK_LIBS)
-tests_unit_test_option_SOURCES = tests/unit/test_option.c tests/unit/scratch.h shmem/util/option_set.h \
-	shmem/util/error.c shmem/util/log.c shmem/util/option.c shmem/util/option_env.c \
-	shmem/util/option_json.c shmem/util/option_value.c shmem/util/parse.c
+tests_unit_test_log_LDADD = shmem/libsma.a $(CHECK_LIBS)
+tests_unit_test_option_SOURCES = tests/unit/test_option.c tests/unit/scratch.h shmem/util/option_json.c
 tests_unit_test_option_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DSY_SYSCONFDIR='"etc"'
 tests_unit_test_option_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_option_LDADD = $(CHECK_LIBS) $(JANSSON_LIBS)
-tests_unit_test_parse_SOURCES = tests/unit/test_parse.c tests/unit/suite.h shmem/util/parse.c
+tests_unit_test_option_LDADD = shmem/libsma.a $(CHECK_LIBS) $(JANSSON_LIBS)
+tests_unit_test_parse_SOURCES = tests/unit/test_parse.c tests/unit/suite.h
 tests_unit_test_parse_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_parse_LDADD = $(CHECK_LIBS)
+tests_unit_test_parse_LDADD = shmem/libsma.a $(CHECK_LIBS)
 tests_unit_test_plugin_SOURCES = tests/unit/test_plugin.c tests/unit/plugin.h tests/unit/scratch.h tests/unit/suite.h \
-	shmem/util/error.c shmem/util/parse.c shmem/util/plugin.c shmem/util/symbol.c
+	shmem/util/plugin.c
 tests_unit_test_plugin_CPPFLAGS = $(AM_CPPFLAGS) -DSY_PLUGIN_DIR='"installed"' \
 	-DSY_TEST_PLUGINS='"$(abs_top_builddir)/tests/unit/.libs"'
 tests_unit_test_plugin_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_plugin_LDADD = $(CHECK_LIBS)
+tests_unit_test_plugin_LDADD = shmem/libsma.a $(CHECK_LIBS)
 tests_unit_shmem_test_nameless_la_SOURCES = tests/unit/plugin_nameless.c tests/unit/plugin.h
 tests_unit_shmem_test_nameless_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 tests_unit_shmem_test_old_la_SOURCES = tests/unit/plugin_old.c tests/unit/plugin.h
@@ -345,40 +339,30 @@ tests_unit_test_tcp_pace_SOURCES = tests/unit/test_tcp_pace.c tests/unit/suite.h
 	transports/tcp/peer/pace.c transports/tcp/peer/pace.h
 tests_unit_test_tcp_pace_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_pace_LDADD = $(CHECK_LIBS)
-tests_unit_test_flush_SOURCES = tests/unit/test_flush.c tests/unit/suite.h \
-	shmem/engine/flush.c shmem/engine/flush.h
+tests_unit_test_flush_SOURCES = tests/unit/test_flush.c tests/unit/suite.h
 tests_unit_test_flush_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_flush_LDADD = $(CHECK_LIBS)
-tests_unit_test_race_SOURCES = tests/unit/test_race.c tests/unit/suite.h \
-	shmem/util/error.c shmem/util/net/interfaces.c shmem/util/net/race.c
+tests_unit_test_flush_LDADD = shmem/libsma.a $(CHECK_LIBS)
+tests_unit_test_race_SOURCES = tests/unit/test_race.c tests/unit/suite.h
 tests_unit_test_race_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_race_LDADD = $(CHECK_LIBS)
-tests_unit_test_engine_SOURCES = tests/unit/test_engine.c tests/unit/suite.h $(engine_sources)
+tests_unit_test_race_LDADD = shmem/libsma.a $(CHECK_LIBS)
+tests_unit_test_engine_SOURCES = tests/unit/test_engine.c tests/unit/suite.h
 tests_unit_test_engine_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_engine_LDADD = $(CHECK_LIBS)
-tests_unit_test_tcp_queue_SOURCES = tests/unit/test_tcp_queue.c tests/unit/suite.h \
-	transports/tcp/stream/queue.c transports/tcp/ring.c
+tests_unit_test_engine_LDADD = shmem/libsma.a $(CHECK_LIBS)
+tests_unit_test_tcp_queue_SOURCES = tests/unit/test_tcp_queue.c tests/unit/suite.h
 tests_unit_test_tcp_queue_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_tcp_queue_LDADD = $(CHECK_LIBS)
-tests_unit_test_tcp_handshake_SOURCES = tests/unit/test_tcp_handshake.c tests/unit/suite.h \
-	transports/tcp/conn/handshake.c shmem/util/auth.c
+tests_unit_test_tcp_queue_LDADD = shmem/libsma.a $(CHECK_LIBS)
+tests_unit_test_tcp_handshake_SOURCES = tests/unit/test_tcp_handshake.c tests/unit/suite.h
 tests_unit_test_tcp_handshake_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_tcp_handshake_LDADD = $(NETTLE_LIBS) $(CHECK_LIBS)
-tests_unit_test_interfaces_SOURCES = tests/unit/test_interfaces.c tests/unit/suite.h \
-	shmem/util/net/interfaces.c shmem/util/net/machine.c shmem/util/error.c shmem/util/parse.c transports/tcp/conn/candidates.c
+tests_unit_test_tcp_handshake_LDADD = shmem/libsma.a $(NETTLE_LIBS) $(CHECK_LIBS)
+tests_unit_test_interfaces_SOURCES = tests/unit/test_interfaces.c tests/unit/suite.h
 tests_unit_test_interfaces_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_interfaces_LDADD = $(CHECK_LIBS)
-tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c tests/unit/suite.h \
-	transports/tcp/conn/candidates.c transports/tcp/conn/connect.c transports/tcp/conn/handshake.c \
-	shmem/util/net/interfaces.c shmem/util/net/machine.c transports/tcp/conn/incoming.c transports/tcp/conn/listen.c \
-	transports/tcp/ring.c transports/tcp/conn/pending.c transports/tcp/conn/turns.c transports/tcp/conn/watch.c \
-	shmem/util/auth.c shmem/util/error.c shmem/util/net/io.c shmem/util/net/race.c shmem/util/parse.c
+tests_unit_test_interfaces_LDADD = shmem/libsma.a $(CHECK_LIBS)
+tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c tests/unit/suite.h
 tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_tcp_connect_LDADD = $(NETTLE_LIBS) $(CHECK_LIBS)
-tests_unit_test_tcp_outage_SOURCES = tests/unit/test_tcp_outage.c tests/unit/suite.h \
-	transports/tcp/peer/outage.c transports/tcp/stream/queue.c transports/tcp/ring.c shmem/util/net/interfaces.c shmem/util/error.c
+tests_unit_test_tcp_connect_LDADD = shmem/libsma.a $(NETTLE_LIBS) $(CHECK_LIBS)
+tests_unit_test_tcp_outage_SOURCES = tests/unit/test_tcp_outage.c tests/unit/suite.h
 tests_unit_test_tcp_outage_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_tcp_outage_LDADD = $(CHECK_LIBS)
+tests_unit_test_tcp_outage_LDADD = shmem/libsma.a $(CHECK_LIBS)
 # The ofi transport with the providers that need no device.
 ofi_scripts = tests/ofi/bytes.test tests/ofi/cutoff.test tests/ofi/endings.test tests/ofi/offers.test tests/ofi/ofi.test tests/ofi/strangers.test \
 	tests/ofi/suite.test tests/ofi/traits.test

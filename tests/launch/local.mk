@@ -1,7 +1,8 @@
 # oshrun, tried with a program that speaks its protocol without the library.
 check_PROGRAMS += tests/launch/pe
-tests_launch_pe_SOURCES = tests/launch/pe.c bootstrap/oshrun/oshrun.c $(control_sources) bootstrap/single/single.c shmem/util/parse.c
+tests_launch_pe_SOURCES = tests/launch/pe.c
 tests_launch_pe_CPPFLAGS = $(AM_CPPFLAGS) -DSY_BUILTIN_PLUGIN
+tests_launch_pe_LDADD = shmem/libsma.a
 
 check_PROGRAMS += tests/launch/stall
 tests_launch_stall_SOURCES = tests/launch/stall.c
@@ -69,10 +70,10 @@ TESTS += tests/unit/test_start
 endif
 endif
 tests_unit_test_start_SOURCES = tests/unit/test_start.c tests/unit/suite.h bootstrap/pmi/text.c bootstrap/slurm/nodes.c \
-	bootstrap/control/tree/contact.c shmem/util/alike.c shmem/util/error.c shmem/util/net/host_pattern.c shmem/util/parse.c
+	bootstrap/control/tree/contact.c
 tests_unit_test_start_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS)
 tests_unit_test_start_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_start_LDADD = $(NETTLE_LIBS) $(CHECK_LIBS)
+tests_unit_test_start_LDADD = shmem/libsma.a $(NETTLE_LIBS) $(CHECK_LIBS)
 
 if HAVE_CHECK
 check_PROGRAMS += tests/unit/test_lines
@@ -97,6 +98,6 @@ TESTS += tests/unit/test_judge
 endif
 tests_unit_test_judge_SOURCES = tests/unit/test_judge.c tests/unit/suite.h bootstrap/control/report.c \
 	bootstrap/launcher/head/ending.c bootstrap/control/gather.c bootstrap/launcher/head/judge.c \
-	bootstrap/launcher/head/waiting.c shmem/util/alike.c shmem/util/deadlock.c $(frame_sources)
+	bootstrap/launcher/head/waiting.c $(frame_sources)
 tests_unit_test_judge_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_unit_test_judge_LDADD = $(CHECK_LIBS) -lm
+tests_unit_test_judge_LDADD = shmem/libsma.a $(CHECK_LIBS) -lm

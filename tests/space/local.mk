@@ -10,10 +10,10 @@ tests_space_test_devices_CPPFLAGS = $(device_test_cppflags)
 tests_space_test_devices_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_space_test_devices_LDADD = $(CHECK_LIBS)
 tests_space_test_loader_SOURCES = tests/space/test_loader.c tests/host.h tests/unit/scratch.h tests/unit/suite.h \
-	shmem/space/device.c shmem/util/error.c shmem/util/parse.c shmem/util/plugin.c shmem/util/symbol.c
+	shmem/util/plugin.c
 tests_space_test_loader_CPPFLAGS = $(device_test_cppflags) -DSY_PLUGIN_DIR='"installed"'
 tests_space_test_loader_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
-tests_space_test_loader_LDADD = $(CHECK_LIBS)
+tests_space_test_loader_LDADD = shmem/libsma.a $(CHECK_LIBS)
 
 # What a space can, over every transport, and what is refused.
 check_PROGRAMS += tests/space/spaces tests/space/threads tests/space/wrong

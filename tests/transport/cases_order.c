@@ -354,7 +354,7 @@ void case_session(void)
 
 /* ---- flags that only grow ---- */
 
-enum { RAISES = 3000, FLAGS = 3 };
+enum { RAISES = 1500, FLAGS = 3 };
 
 /* All flags of PE `from` here have reached `turn`, and have never decreased. */
 static void await_flags(int from, uint64_t turn, uint64_t seen[FLAGS])
@@ -380,8 +380,8 @@ void case_raise(void)
     uint64_t area = suite_area(SUITE_UNMAPPED, suite.pe);
 
     for (uint64_t turn = 1; turn <= RAISES; turn++) {
-        if (turn % 500 == 0)
-            usleep((useconds_t)(1000 * (1 + (turn / 500 + (uint64_t)suite.pe) % 4)));
+        if (turn % 250 == 0)
+            usleep((useconds_t)(1000 * (1 + (turn / 250 + (uint64_t)suite.pe) % 4)));
         for (int f = 0; f < FLAGS; f++)
             for (int i = 0; i < suite.peers && turn % (uint64_t)(f + 1) == 0; i++)
                 suite_raise(

@@ -1,23 +1,13 @@
 # The conformance suite of the transport ABI, and the plugins it is run over. A plugin is a line in
 # tests/transport/plugins.txt.
 check_PROGRAMS += tests/transport/suite
-tests_transport_suite_SOURCES = \
-	tests/transport/main.c tests/transport/suite.h \
-	tests/transport/pe.c \
-	tests/transport/messages.c \
-	tests/transport/data.c \
-	tests/transport/cases_transfer.c \
-	tests/transport/cases_amo.c \
-	tests/transport/cases_order.c \
-	tests/transport/cases_large.c \
-	tests/transport/cases_load.c \
-	tests/transport/cases_device.c \
-	tests/transport/cases_life.c \
-	$(util_sources) $(engine_sources) $(message_sources) \
-	shmem/core/start/builtin.c \
-	shmem/core/start/transport_stubs.c shmem/core/start/transport_stubs.h
+tests_transport_suite_SOURCES = tests/transport/main.c tests/transport/suite.h tests/transport/pe.c \
+	tests/transport/messages.c tests/transport/data.c tests/transport/cases_transfer.c tests/transport/cases_amo.c \
+	tests/transport/cases_order.c tests/transport/cases_large.c tests/transport/cases_load.c tests/transport/cases_device.c \
+	tests/transport/cases_life.c shmem/core/start/builtin.c shmem/core/start/transport_stubs.c \
+	shmem/core/start/transport_stubs.h
 tests_transport_suite_CPPFLAGS = $(libsma_cppflags)
-tests_transport_suite_LDADD = $(JANSSON_LIBS) -lpthread -ldl
+tests_transport_suite_LDADD = shmem/libsma.a $(JANSSON_LIBS) -lpthread -ldl
 
 # The example of docs/transport-guide.md.
 check_LTLIBRARIES += tests/transport/shmem_transport_post.la
