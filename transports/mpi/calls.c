@@ -74,8 +74,8 @@ static const char *calls_text(void)
 /* ---- the life of MPI ---- */
 
 static const char too_few_threads[] =
-    "its MPI lets one thread call it, the mpi transport needs MPI_THREAD_MULTIPLE: have the "
-    "program call MPI_Init_thread with that, or shmem_init before MPI_Init";
+    "MPI lets one thread call it: ask for MPI_THREAD_MULTIPLE by MPI_Init_thread, or by MPI_Init "
+    "and MPIR_CVAR_DEFAULT_THREAD_LEVEL=MPI_THREAD_MULTIPLE, with Open MPI OMPI_MPI_THREAD_LEVEL=3";
 
 /* For others of the library, which find it by name as they find MPI_Initialized: whether there is a
  * session, which takes leave of the launcher when it ends. */
