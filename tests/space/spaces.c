@@ -3,6 +3,7 @@
  * and ended; "all": spaces of some PEs are refused. */
 #define SHMEMX_SPACES_AS_PROPOSED
 #include <dirent.h>
+#include <malloc.h>
 #include <errno.h>
 #include <limits.h>
 #include <shmemx.h>
@@ -39,6 +40,18 @@ static long mapped_regions(void)
     if (maps)
         fclose(maps);
     return lines;
+}
+
+/* Bytes that malloc has given out; 0 where the C library does not tell. */
+static size_t allocated(void)
+{
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+    struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+#else
+    return 0;
+#endif
 }
 
 static shmemx_space_t make(size_t size, shmem_team_t *team)
@@ -404,6 +417,7 @@ static void allocation(void)
     CHECK(shmemx_space_malloc(space, 0) == NULL);
     CHECK(shmemx_space_calloc(space, 0, 5) == NULL);
     CHECK(shmemx_space_calloc(space, SIZE_MAX / 2, 4) == NULL);
+    CHECK(shmemx_space_calloc(space, SIZE_MAX / 8 + 2, 8) == NULL); /* 8 bytes, where it wraps */
     CHECK(shmemx_space_malloc(space, 2 * MB) == NULL);
     CHECK(shmemx_space_malloc(space, SIZE_MAX) == NULL);
     CHECK(shmemx_space_align(space, 3, 8) == NULL);
@@ -436,6 +450,10 @@ static void no_space(void)
     shmem_team_t team;
     static char aligned[4096] __attribute__((aligned(4096)));
     char *inside = (char *)shmem_align(64, 4096);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *torn = (char *)mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                              -1, 0);
+    CHECK(torn != MAP_FAILED && !munmap(torn + page, page));
     const shmemx_space_config_t wrong[] = {
         {.device_type = SHMEMX_DEVICE_CPU, .size = 0},
         {.device_type = SHMEMX_DEVICE_CPU, .size = SIZE_MAX},
@@ -449,6 +467,7 @@ static void no_space(void)
         {.device_type = SHMEMX_DEVICE_CPU, .size = 4096, .device = INT_MIN},
         {.device_type = SHMEMX_DEVICE_CPU, .size = 4096, .device = 99},
         {.device_type = SHMEMX_DEVICE_USER, .size = 4096, .base = aligned},
+        {.device_type = SHMEMX_DEVICE_USER, .size = 3 * page, .base = torn},
         {.device_type = SHMEMX_DEVICE_USER, .size = 4 * MB, .base = inside - MB}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         space = (shmem_space_t)3, team = SHMEM_TEAM_WORLD;
@@ -463,6 +482,8 @@ static void no_space(void)
     CHECK(shmemx_space_create(&right, &space, me ? &team : NULL) != 0); /* of PE 0 alone */
     CHECK(space == SHMEMX_SPACE_INVALID && team == (me ? SHMEM_TEAM_INVALID : SHMEM_TEAM_WORLD));
     shmem_free(inside);
+    munmap(torn, page);
+    munmap(torn + 2 * page, page);
 }
 
 static void handles(void)
@@ -615,6 +636,7 @@ static void again(long times)
 {
     int descriptors = 0;
     long regions = 0;
+    size_t memory = 0;
 
     for (long i = 0; i < times; i++) {
         shmem_team_t team;
@@ -628,8 +650,10 @@ static void again(long times)
         if (i == times / 2) {
             descriptors = open_descriptors();
             regions = mapped_regions();
+            memory = allocated();
         }
     }
+    CHECK(allocated() <= memory + 1024); /* a table may be larger once */
     CHECK(open_descriptors() == descriptors);
     CHECK(mapped_regions() <= regions + 2 * npes); /* neighbours may be joined or not */
 }

@@ -19,16 +19,19 @@
 #define ALIGNMENT 4096 /* of a pool, and so of blocks in it at most */
 
 struct settings {
-    int ahead; /* AHEAD_ */
+    int ahead, map; /* CHOICE_ */
 };
 
-enum { AHEAD_OFF, AHEAD_ON, AHEAD_AUTO };
+enum { CHOICE_OFF, CHOICE_ON, CHOICE_AUTO };
 
 static const struct sy_option opencl_options[] = {
     {"opencl.ahead", SY_OPTION_CHOICE, 0, offsetof(struct settings, ahead), "auto", "off|on|auto",
      0, 0, NULL,
      "Whether buffers are copied beside what the library does meanwhile; auto: by all devices but "
      "CPUs"},
+    {"opencl.map", SY_OPTION_CHOICE, 0, offsetof(struct settings, map), "auto", "off|on|auto", 0, 0,
+     NULL,
+     "Whether large transfers map buffers, of devices that share the host's memory; auto: of CPUs"},
     {.name = NULL}};
 
 struct opencl {
@@ -242,16 +245,20 @@ static int opencl_make(struct opencl *opencl, const struct sy_pool_config *confi
 }
 
 /* What a pool can do. A CPU's copies take the processors that move the data, so they are not made
- * ahead. */
+ * ahead. The standard leaves undefined what kernels do with a buffer of which any part is mapped; a
+ * CPU's buffer stays where it is. */
 static unsigned opencl_capabilities(const struct opencl *opencl, const struct opencl_pool *pool,
                                     const struct opencl_device *device)
 {
-    bool ahead = opencl->settings.ahead == AHEAD_AUTO ? !(device->type & CL_DEVICE_TYPE_CPU)
-                                                      : opencl->settings.ahead == AHEAD_ON;
+    const struct settings *settings = &opencl->settings;
+    bool cpu = device->type & CL_DEVICE_TYPE_CPU;
+    bool ahead = settings->ahead == CHOICE_AUTO ? !cpu : settings->ahead == CHOICE_ON;
+    bool map = settings->map == CHOICE_AUTO ? cpu : settings->map == CHOICE_ON;
 
     if (!pool->buffer)
         return 0;
-    return SY_POOL_COPY | (device->unified ? SY_POOL_MAP : 0u) | (ahead ? SY_POOL_AHEAD : 0u);
+    return SY_POOL_COPY | (map && device->unified ? SY_POOL_MAP : 0u) |
+           (ahead ? SY_POOL_AHEAD : 0u);
 }
 
 static int opencl_pool_create(void *self, const struct sy_pool_config *config, void **made,
