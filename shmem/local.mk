@@ -24,7 +24,7 @@ util_sources = \
 	shmem/util/proc.h \
 	shmem/util/plugin.c shmem/util/plugin.h \
 	shmem/util/opencl_object.h shmem/util/says.h \
-	shmem/util/secure.h shmem/util/stays.h \
+	shmem/util/secure.h shmem/util/signals.h shmem/util/stays.h \
 	shmem/util/symbol.c shmem/util/symbol.h \
 	shmem/util/text_file.h \
 	shmem/util/words.h

@@ -15,6 +15,7 @@
 #include "bootstrap/mpi/library.h"
 #include "bootstrap/mpi/world.h"
 #include "util/net/machine.h"
+#include "util/signals.h"
 
 static const double FIRST_WORD = 2; /* seconds after which a wait is explained */
 
@@ -130,7 +131,7 @@ static int mpi_wait_begin(struct patience *p, const struct sy_host *host, struct
     *p = (struct patience){.host = host, .limit = host->start ? host->start->init_timeout : 120};
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->come, NULL);
-    int rc = pthread_create(&p->thread, NULL, mpi_watch, p);
+    int rc = sy_thread_start(&p->thread, mpi_watch, p);
     return rc ? host->fail(err, rc, "no thread to watch MPI with: %s", strerror(rc)) : 0;
 }
 

@@ -27,6 +27,7 @@
 #include "util/bits.h"
 #include "util/log.h"
 #include "util/own_memory.h"
+#include "util/signals.h"
 #include "util/symbol.h"
 
 enum {
@@ -35,8 +36,6 @@ enum {
     PATIENCE = 2, /* seconds */
     STACK = 64 * 1024
 };
-
-static const int watched[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 static atomic_flag told = ATOMIC_FLAG_INIT;
 
@@ -204,19 +203,13 @@ void sy_crash_watch(void)
     done = true;
     sigemptyset(&ours.sa_mask);
     crash_use_own_stack();
-    for (size_t i = 0; i < SY_COUNT(watched); i++)
-        if (!sigaction(watched[i], NULL, &now) && !(now.sa_flags & SA_SIGINFO) &&
+    for (size_t i = 0; i < SY_COUNT(sy_crash_signals); i++)
+        if (!sigaction(sy_crash_signals[i], NULL, &now) && !(now.sa_flags & SA_SIGINFO) &&
             now.sa_handler == SIG_DFL)
-            sigaction(watched[i], &ours, NULL);
+            sigaction(sy_crash_signals[i], &ours, NULL);
 }
 
 void sy_crash_silence(void)
 {
     (void)atomic_flag_test_and_set(&told);
-}
-
-void sy_crash_let_through(sigset_t *set)
-{
-    for (size_t i = 0; i < SY_COUNT(watched); i++)
-        sigdelset(set, watched[i]);
 }

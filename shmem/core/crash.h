@@ -3,8 +3,6 @@
 #ifndef SY_CORE_CRASH_H
 #define SY_CORE_CRASH_H
 
-#include <signal.h>
-
 /* Installs handlers for the signals that programs crash by, but for those that the program handles
  * or ignores. A handler that the program installs later replaces this one. Once in the life of a
  * process. */
@@ -12,9 +10,5 @@ void sy_crash_watch(void);
 
 /* The library is about to abort: the cause has been reported already. */
 void sy_crash_silence(void);
-
-/* Removes these signals from a set that a thread of the library blocks: a crash there is reported
- * as well. */
-void sy_crash_let_through(sigset_t *set);
 
 #endif

@@ -17,6 +17,7 @@
 #include "core/fatal.h"
 #include "core/start/world.h"
 #include "util/log.h"
+#include "util/signals.h"
 
 /* The thread that ends the process, or 0. */
 static _Atomic pthread_t leaver;
@@ -53,7 +54,7 @@ void sy_leave_anyway(int status)
 {
     pthread_t thread;
 
-    if (!pthread_create(&thread, NULL, fatal_lose_patience, (void *)(intptr_t)status))
+    if (!sy_thread_start(&thread, fatal_lose_patience, (void *)(intptr_t)status))
         pthread_detach(thread);
     sy_leave(status);
 }

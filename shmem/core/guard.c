@@ -2,17 +2,16 @@
  * readers of the launcher's socket would take parts of each other's frames. */
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/start/boot.h"
-#include "core/crash.h"
 #include "core/fatal.h"
 #include "core/guard.h"
 #include "core/start/config.h"
 #include "core/wait/stall.h"
 #include "util/log.h"
+#include "util/signals.h"
 
 /* Within SHMEM_STALL_REPORT the thread looks so often whether a call lasts for long. */
 #define LOOKS 4
@@ -82,18 +81,12 @@ static void core_guard_close(void)
 
 void sy_guard_listen(void)
 {
-    sigset_t all, before;
-
     if (sy_boot->wait_fd(sy_boot_self) < 0)
         return;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, guard.stop) != 0)
         return;
-    sigfillset(&all);
-    sy_crash_let_through(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&guard.thread, NULL, core_guard_keep, NULL) != 0)
+    if (sy_thread_start(&guard.thread, core_guard_keep, NULL) != 0)
         core_guard_close();
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void sy_guard_stop(void)

@@ -12,13 +12,11 @@
  * look that was in vain is followed by a sleep that nobody ends. */
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "core/callsite.h"
-#include "core/crash.h"
 #include "core/issue.h"
 #include "core/start/config.h"
 #include "core/wait/blocked.h"
@@ -30,6 +28,7 @@
 #include "stream/worker.h"
 #include "stream/proxy.h"
 #include "util/clock.h"
+#include "util/signals.h"
 
 /* Operations of a stream before others have their turn. */
 enum { BATCH = 256 };
@@ -318,15 +317,8 @@ static void *proxy_run(void *arg)
 
 int sy_proxy_thread(pthread_t *thread, void *(*run)(void *))
 {
-    sigset_t all, before;
-
     sy_blocked_threads_issue();
-    sigfillset(&all);
-    sy_crash_let_through(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(thread, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -rc;
+    return -sy_thread_start(thread, run, NULL);
 }
 
 /* Once: who tells may come late, behind sy_proxy_stop. */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "util/file.h"
+#include "util/signals.h"
 
 int sy_file_set_length(int fd, uint64_t length)
 {
@@ -18,11 +19,9 @@ int sy_file_set_length(int fd, uint64_t length)
 
 int sy_file_allocate(int fd, uint64_t offset, uint64_t length)
 {
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t before = sy_signals_block();
     int rc = fallocate(fd, 0, (off_t)offset, (off_t)length) ? -errno : 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+
+    sy_signals_restore(before);
     return rc;
 }

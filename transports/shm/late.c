@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 
 #include "transports/shm/shm.h"
 #include "util/memfd.h"
+#include "util/signals.h"
 
 #define LOOKS 100 /* for another request before the thread sleeps; waking up takes longer */
 
@@ -34,18 +34,6 @@ static void *late_serve(void *arg)
     return NULL;
 }
 
-/* The thread takes no signals: handlers of the program run on the program's threads. */
-static int late_start(struct shm_state *shm)
-{
-    sigset_t all, before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&shm->late.thread, NULL, late_serve, shm);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 int sy_shm_late_open(struct shm_state *shm, struct sy_error *err)
 {
     int bell[2];
@@ -59,7 +47,7 @@ int sy_shm_late_open(struct shm_state *shm, struct sy_error *err)
         return rc;
     }
     shm->late.bell = bell[1];
-    rc = late_start(shm);
+    rc = sy_thread_start(&shm->late.thread, late_serve, shm);
     if (!rc)
         return 0;
     shm->late.bell = -1;

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/options/program.h"
 #include "util/file.h"
+#include "util/signals.h"
 
 enum {
     DESCRIPTORS_PER_PE = 3,    /* its socket and the pipes of its output */
@@ -322,7 +322,6 @@ void sy_daemon_start(struct sy_daemon *daemon, struct ev_loop *loop, const struc
 {
     struct ready *ready = sy_memory_zeroed((size_t)spec->programs, sizeof *ready);
     struct sy_bind bind = {0};
-    sigset_t all, before;
 
     daemon->loop = loop;
     daemon->spec = spec;
@@ -330,13 +329,12 @@ void sy_daemon_start(struct sy_daemon *daemon, struct ev_loop *loop, const struc
     daemon->plan.merge_stderr = spec->merge_stderr;
     daemon_start_make_locals(daemon);
     if (daemon_start_prepare(daemon, ready, &bind)) {
-        sigfillset(&all);
-        sigprocmask(SIG_SETMASK, &all, &before);
+        sigset_t before = sy_signals_block();
         for (int i = 0; i < daemon->count; i++) {
             if (!daemon_start_local(daemon, i, ready, &bind))
                 break;
         }
-        sigprocmask(SIG_SETMASK, &before, NULL);
+        sy_signals_restore(before);
     }
     sy_daemon_tell(daemon, SY_DAEMON_UP, SY_ALL, 0, NULL, 0);
     sy_bind_free(&bind);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "util/proc.h"
+#include "util/signals.h"
 
 enum {
     MOST_FILES = 65536, /* of oshrun's, while it starts */
@@ -25,15 +26,13 @@ enum {
     RESTARTS = 8  /* of a reaper that is killed: where it cannot live, no more are started */
 };
 
-/* Detaches the reaper: it holds no descriptor of oshrun's and gets no signal of its group. */
+/* Detaches the reaper: it holds no descriptor of oshrun's and gets no signal of its group. Signals
+ * stay blocked. */
 static void daemon_reaper_detach(int pipe_end)
 {
-    sigset_t all;
     int null = open("/dev/null", O_RDWR);
 
     setpgid(0, 0);
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
     prctl(PR_SET_NAME, "oshrun-reaper");
     for (int fd = 0; fd <= 2; fd++)
         dup2(null, fd);
@@ -60,18 +59,16 @@ static _Noreturn void daemon_reaper_keep_watch(const struct sy_reaper *reaper, i
 /* Signals are blocked meanwhile: oshrun's handlers must not run in the reaper. */
 static int daemon_reaper_fork(struct sy_reaper *reaper)
 {
-    sigset_t all, before;
     int ends[2];
 
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -errno;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before);
+    sigset_t before = sy_signals_block();
     pid_t pid = fork();
     int error = errno;
     if (pid == 0)
         daemon_reaper_keep_watch(reaper, ends[0]);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    sy_signals_restore(before);
     close(ends[0]);
     if (pid < 0) {
         close(ends[1]);

@@ -2,7 +2,6 @@
  * libev's own are rounded to milliseconds. */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -16,7 +15,6 @@
 #include "core/start/boot.h"
 #include "core/callsite.h"
 #include "core/start/config.h"
-#include "core/crash.h"
 #include "core/fatal.h"
 #include "core/wait/blocked.h"
 #include "core/wait/progress.h"
@@ -30,6 +28,7 @@
 #include "util/denied.h"
 #include "util/error.h"
 #include "util/libev.h"
+#include "util/signals.h"
 
 /* Looks within SHMEM_STALL_REPORT: a report is late by the time between two of them, at most. */
 #define LOOKS_FOR_STALLS 4
@@ -448,11 +447,8 @@ static void wait_progress_end_loop(void)
     progress.loop = NULL;
 }
 
-/* The thread takes no signals: handlers of the program run on the program's threads. */
 static int wait_progress_start_thread(struct sy_error *err)
 {
-    sigset_t all, before;
-
     ev_async_init(&progress.stop, on_stop);
     ev_async_start(progress.loop, &progress.stop);
     ev_async_init(&progress.report, wait_progress_on_report);
@@ -469,11 +465,7 @@ static int wait_progress_start_thread(struct sy_error *err)
         ev_timer_start(progress.loop, &progress.blocked);
     if (sy_config.stall_report > 0)
         ev_timer_start(progress.loop, &progress.stall);
-    sigfillset(&all);
-    sy_crash_let_through(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&progress.thread, NULL, wait_progress_run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int rc = sy_thread_start(&progress.thread, wait_progress_run, NULL);
     if (rc)
         return sy_fail(err, rc,
                        "the progress thread could not be started: %s; this host's PEs need %d "
