@@ -172,16 +172,22 @@ static const char *statics_move_all(struct sy_statics *s)
         close(fd);
         return "the memfd cannot hold the program's data (see ulimit -f)";
     }
-    s->fd = fd;
-    s->end = end;
     int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     /* The result is kept in locals: `s` itself may lie in a range that is about to move. */
-    bool moved = true;
-    for (unsigned i = 0; i < s->ranges; i++)
-        moved = statics_move_range(&s->range[i], fd, pagemap) && moved;
+    unsigned moved = 0;
+    while (moved < s->ranges && statics_move_range(&s->range[moved], fd, pagemap))
+        moved++;
     if (pagemap >= 0)
         close(pagemap);
-    return moved ? NULL : "the program's data could not be mapped again";
+    bool all = moved == s->ranges;
+    if (all || moved) {
+        s->moved = moved;
+        s->fd = fd;
+        s->end = end;
+    } else {
+        close(fd);
+    }
+    return all ? NULL : "the program's data could not be mapped again";
 }
 
 /* ---- fork ---- */
@@ -214,19 +220,19 @@ static void statics_copy_data_extents(const struct sy_statics_range *range, char
 
 static void statics_before_fork(void)
 {
-    for (unsigned i = 0; i < sy_statics.ranges; i++) {
+    for (unsigned i = 0; i < sy_statics.moved; i++) {
         void *copy = mmap(NULL, sy_statics.range[i].length, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         snapshot[i] = copy == MAP_FAILED ? NULL : copy;
     }
-    for (unsigned i = 0; i < sy_statics.ranges; i++)
+    for (unsigned i = 0; i < sy_statics.moved; i++)
         if (snapshot[i])
             statics_copy_data_extents(&sy_statics.range[i], snapshot[i]);
 }
 
 static void statics_after_fork_in_parent(void)
 {
-    for (unsigned i = 0; i < sy_statics.ranges; i++)
+    for (unsigned i = 0; i < sy_statics.moved; i++)
         if (snapshot[i])
             munmap(snapshot[i], sy_statics.range[i].length);
 }
@@ -237,7 +243,7 @@ static void statics_after_fork_in_child(void)
     char *copy[SY_STATICS_RANGES];
 
     memcpy(copy, snapshot, sizeof copy);
-    for (unsigned i = 0; i < s.ranges; i++)
+    for (unsigned i = 0; i < s.moved; i++)
         if (copy[i])
             syscall(SYS_mremap, copy[i], s.range[i].length, s.range[i].length,
                     MREMAP_MAYMOVE | MREMAP_FIXED, s.range[i].base);

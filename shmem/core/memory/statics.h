@@ -27,7 +27,8 @@ struct sy_statics_range {
 struct sy_statics {
     struct sy_statics_range range[SY_STATICS_RANGES]; /* largest first */
     unsigned ranges;
-    bool mapped;       /* in the memfd; otherwise only this process reaches the data */
+    unsigned moved;    /* so many of them, from the first on, are in the memfd */
+    bool mapped;       /* all are; otherwise only this process reaches the data */
     int fd;            /* the PE's memfd, or -1 until the heap makes one */
     uint64_t end;      /* first free byte of the memfd */
     uint64_t identity; /* equal in two processes that run the same executable */
