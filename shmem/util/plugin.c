@@ -2,12 +2,16 @@
  * behind its size and name. */
 #include <dirent.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "util/error.h"
@@ -288,11 +292,41 @@ static int plugin_find_table(const char *kind, unsigned abi, struct sy_plugin *p
                    symbol);
 }
 
+/* Whether a file of the right format ends before its segments do. dlopen maps them nevertheless,
+ * and the process is killed (SIGBUS) when it reads what is missing. */
+static bool plugin_is_cut_short(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ElfW(Ehdr) head;
+    ElfW(Phdr) segment;
+    struct stat info;
+    bool cut = false;
+
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &info) || pread(fd, &head, sizeof head, 0) != sizeof head ||
+        memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof segment)
+        head.e_phnum = 0;
+    for (int i = 0; i < head.e_phnum && !cut; i++) {
+        off_t at = (off_t)(head.e_phoff + (size_t)i * sizeof segment);
+        cut = pread(fd, &segment, sizeof segment, at) != sizeof segment ||
+              (segment.p_type == PT_LOAD &&
+               segment.p_offset + segment.p_filesz > (uint64_t)info.st_size);
+    }
+    close(fd);
+    return cut;
+}
+
 static int plugin_load_file(const char *kind, unsigned abi, struct sy_plugin *plugin,
                             struct sy_error *err)
 {
     loader *load = find_loader(); /* not NULL: without one no file is found */
 
+    if (plugin_is_cut_short(plugin->path))
+        return sy_fail(err, ENOEXEC,
+                       "%s plugin \"%s\" cannot be loaded: %s is only a part of a file; copy or "
+                       "install it again",
+                       kind, plugin->name, plugin->path);
     plugin->handle = load(plugin->path, RTLD_NOW | RTLD_LOCAL);
     if (!plugin->handle)
         return sy_fail(err, ENOEXEC, "%s plugin \"%s\" cannot be loaded: %s", kind, plugin->name,
