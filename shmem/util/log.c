@@ -246,16 +246,20 @@ static size_t util_log_write_head(char *line, size_t room, enum sy_log_level lev
     return (size_t)n;
 }
 
-/* Lines quote the environment, files and other hosts' messages: a control character in them must
- * neither reach a terminal nor begin another line. */
-static void util_log_blank_controls(unsigned char *text, size_t length)
+/* Ends a line, and returns its length. Lines quote the environment, files and other hosts'
+ * messages: a control character in them must neither reach a terminal nor begin another line. */
+static size_t util_log_end_line(char *line, size_t length)
 {
+    unsigned char *text = (unsigned char *)line;
+
     for (size_t i = 0; i < length; i++) {
         if ((text[i] < ' ' && text[i] != '\t') || text[i] == 0x7f)
             text[i] = '?';
         else if (text[i] == 0xc2 && i + 1 < length && text[i + 1] < 0xa0)
             text[i] = text[i + 1] = '?';
     }
+    line[length] = '\n';
+    return length + 1;
 }
 
 /* Reports, once, that the file cannot be written, as on a full disk. */
@@ -270,10 +274,10 @@ static void util_log_tell_of_file(int code)
     int n = snprintf(
         line + used, sizeof line - used,
         "the log file %.200s (SHMEM_LOG_FILE) cannot be written: %s; lines that it does "
-        "not take go to stderr\n",
+        "not take go to stderr",
         sink.file, strerror(code));
-    util_log_write_all(STDERR_FILENO, line,
-                       used + (size_t)n < sizeof line ? used + (size_t)n : sizeof line);
+    used = used + (size_t)n < sizeof line ? used + (size_t)n : sizeof line - 1;
+    util_log_write_all(STDERR_FILENO, line, util_log_end_line(line, used));
 }
 
 void sy_log(enum sy_log_level level, const char *category, const char *fmt, ...)
@@ -297,8 +301,7 @@ void sy_log(enum sy_log_level level, const char *category, const char *fmt, ...)
     } else if (n > 0) {
         used += (size_t)n;
     }
-    util_log_blank_controls((unsigned char *)line, used);
-    line[used++] = '\n';
+    used = util_log_end_line(line, used);
     bool lost = sink.fd >= 0 && !util_log_write_all(sink.fd, line, used);
     if (lost)
         util_log_tell_of_file(errno);

@@ -176,6 +176,11 @@ START_TEST(test_file)
     configure(SY_LOG_WARN, NULL, NULL, "%p-100%%"); /* needs no identity */
     sy_log(SY_LOG_WARN, "boot", "four");
     expect(name, "four");
+    ck_assert_int_eq(symlink("/dev/full", "full\033"), 0);
+    configure(SY_LOG_WARN, NULL, NULL, "full\033");
+    sy_log(SY_LOG_WARN, "boot", "five");
+    expect("stderr",
+           "^process [0-9]+: warning: the log file full\\? .*go to stderr\nprocess .*five\n$");
 }
 END_TEST
 
