@@ -564,8 +564,12 @@ void sy_nodes_pause(struct sy_run *run)
 
 void sy_nodes_resume(struct sy_run *run)
 {
-    for (int i = 0; i < run->nodes; i++)
-        sy_silence_begin(&run->node[i].silence, run->flags->silence, sy_clock());
+    double now = sy_clock();
+
+    for (int i = 0; i < run->nodes; i++) {
+        sy_silence_begin(&run->node[i].silence, run->flags->silence, now);
+        run->node[i].progressed = now;
+    }
 }
 
 char *sy_nodes_text(const struct sy_run *run, bool (*wanted)(const struct sy_node *node))

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "util/bits.h"
+
 static void head_signals_ending_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
     struct sy_run *run = watcher->data;
@@ -30,23 +32,27 @@ static void head_signals_forwarded_signal(struct ev_loop *loop, ev_signal *watch
 }
 
 /* Stops the PEs and oshrun together. SIGSTOP, since a process whose group is orphaned ignores the
- * default action of SIGTSTP. The time spent so does not count for a gather. */
+ * default action of SIGTSTP. The time spent so does not count for the limits of time. */
 static void head_signals_stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
     struct sy_run *run = watcher->data;
-    bool waits = ev_is_active(&run->gather_limit);
-    double left = waits ? ev_timer_remaining(loop, &run->gather_limit) : 0;
+    ev_timer *limits[] = {&run->gather_limit, &run->spawn_limit, &run->limit};
+    double left[SY_COUNT(limits)];
 
     (void)events;
+    for (size_t i = 0; i < SY_COUNT(limits); i++)
+        left[i] = ev_is_active(limits[i]) ? ev_timer_remaining(loop, limits[i]) : -1;
     sy_ending_forward(run, SIGSTOP);
     sy_nodes_pause(run);
     raise(SIGSTOP);
     ev_now_update(loop);
     sy_nodes_resume(run);
-    if (waits) {
-        ev_timer_stop(loop, &run->gather_limit);
-        ev_timer_set(&run->gather_limit, left, 0.);
-        ev_timer_start(loop, &run->gather_limit);
+    for (size_t i = 0; i < SY_COUNT(limits); i++) {
+        if (left[i] >= 0) {
+            ev_timer_stop(loop, limits[i]);
+            ev_timer_set(limits[i], left[i], 0.);
+            ev_timer_start(loop, limits[i]);
+        }
     }
     sy_ending_forward(run, SIGCONT);
 }
