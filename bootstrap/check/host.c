@@ -2,6 +2,7 @@
 #include "bootstrap/check/host.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -143,15 +144,18 @@ static bool host_read_banner(struct host *host, double deadline)
 static void host_find_clock(struct host *host)
 {
     double best = ANSWER;
+    long told = 0;
 
     for (int i = 0; i < CLOCK_ROUNDS && !host->broken; i++) {
         double begin = host_time_of_day();
         char *answer = sy_host_ask(host, "clock");
         double end = host_time_of_day();
 
-        if (answer && end - begin < best) {
+        if (answer && sy_parse_int(answer, 0, LONG_MAX, &told)) {
+            host->broken = true;
+        } else if (answer && end - begin < best) {
             best = end - begin;
-            host->clock = strtod(answer, NULL) / 1e9 - (begin + end) / 2;
+            host->clock = (double)told / 1e9 - (begin + end) / 2;
         }
         free(answer);
     }
@@ -177,7 +181,8 @@ void sy_host_reach(struct host *host, const struct sy_flags *flags, bool slurm)
             host_find_clock(host);
         host->reached = !host->broken;
         if (host->broken)
-            snprintf(host->fault, sizeof host->fault, "oshcheck's agent there does not answer");
+            snprintf(host->fault, sizeof host->fault,
+                     "oshcheck's agent there does not answer, or not as it should");
     }
     for (char **word = command; *word; word++)
         free(*word);

@@ -61,7 +61,7 @@ static int address_choose(struct tree *tree, const char *networks, const char *n
     int rc = chosen
                  ? sy_interfaces_choose("SHMEM_CONTROL_INTERFACES", *networks ? networks : "auto",
                                         SY_IP_ANY, all, count, chosen, &n, err)
-                 : -ENOMEM;
+                 : tree->host->fail(err, ENOMEM, "no memory to choose network interfaces in");
 
     places->count = 0;
     if (name)
