@@ -1,7 +1,7 @@
 /* The device plugin ABI. A device is a kind of memory for memory spaces (shmemx.h): it makes pools,
  * one for each space on each member, and copies to and from those that CPUs cannot load and store.
  *
- * A plugin is a file shmem_device_<name>.so; it exports shmem_device_1, a struct sy_device. The
+ * A plugin is a file shmem_device_<name>.so; it exports shmem_device_2, a struct sy_device. The
  * rules of transport.h hold: the number in the symbol is the version of this ABI, members are only
  * ever added at the end, `size` tells whether a plugin has them, and a plugin has no variables of
  * its own but constants. A plugin is opened when a space of its type is first asked for, and stays
@@ -15,7 +15,7 @@
 
 #include <switchyard/host.h>
 
-#define SY_DEVICE_ABI 1
+#define SY_DEVICE_ABI 2
 
 /* Kinds of devices: SHMEMX_DEVICE_CPU .. _USER have these values. */
 enum sy_device_type { SY_DEVICE_CPU, SY_DEVICE_FILE, SY_DEVICE_GPU, SY_DEVICE_USER };
@@ -72,10 +72,9 @@ enum sy_device_way { SY_DEVICE_IN, SY_DEVICE_OUT };
 struct sy_device {
     size_t size; /* sizeof(struct sy_device) as the plugin was compiled */
     const char *name;
-    int type;                              /* enum sy_device_type */
-    const struct sy_option *options;       /* ended by a row whose name is NULL; or NULL */
-    size_t settings_size;                  /* of the structure that the options' offsets are of */
-    const struct sy_counter_row *counters; /* NULL: nobody reads what a device counts yet */
+    int type;                        /* enum sy_device_type */
+    const struct sy_option *options; /* ended by a row whose name is NULL; or NULL */
+    size_t settings_size;            /* of the structure that the options' offsets are of */
 
     /* Looks for the device. -ENODEV: this PE has none, err says why in words. Local work, bounded
      * time. On failure nothing is left behind. */
@@ -158,9 +157,9 @@ struct sy_opencl_handle {
 /* Names the exported symbol. A plugin that is linked into the static library has its name appended.
  */
 #ifdef SY_BUILTIN_PLUGIN
-#define SY_DEVICE_SYMBOL(name) shmem_device_1_##name
+#define SY_DEVICE_SYMBOL(name) shmem_device_2_##name
 #else
-#define SY_DEVICE_SYMBOL(name) shmem_device_1
+#define SY_DEVICE_SYMBOL(name) shmem_device_2
 #endif
 #define SY_DEVICE_PLUGIN(name)                                                                     \
     extern __attribute__((visibility("default"))) const struct sy_device SY_DEVICE_SYMBOL(name);   \

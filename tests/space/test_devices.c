@@ -34,7 +34,7 @@ static void open_device(const char *name)
     snprintf(path, sizeof path, SY_TEST_DEVICES "/%s/.libs/shmem_device_%s.so", name, name);
     void *file = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     ck_assert_msg(file, "%s", dlerror());
-    device = dlsym(file, "shmem_device_1");
+    device = dlsym(file, "shmem_device_2");
     ck_assert_msg(device, "%s", dlerror());
     ck_assert_str_eq(device->name, name);
     settings = calloc(1, device->settings_size + 1);

@@ -1,6 +1,6 @@
 # Device plugins, one folder each; every one is a loadable file that exports one symbol.
 device_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared \
-	-export-symbols-regex '^shmem_device_1$$'
+	-export-symbols-regex '^shmem_device_2$$'
 
 host_device_sources = shmem/space/devices/host/host.c
 pkglib_LTLIBRARIES += shmem/space/devices/host/shmem_device_host.la
