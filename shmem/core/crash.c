@@ -169,8 +169,7 @@ static void crash_on(int number, siginfo_t *info, void *context)
             sy_log(SY_LOG_ERROR, "", "this PE has crashed: %s%s", crash_name(number),
                    " (SHMEM_BACKTRACE=no leaves this out):");
         if (sy_callsite_asked)
-            sy_log(SY_LOG_ERROR, "", "  in %s, on a thread that carries out streams",
-                   sy_callsite_asked);
+            sy_log(SY_LOG_ERROR, "", "  this thread carries out %s", sy_callsite_asked);
         if (!sent && number == SIGSEGV)
             crash_explain(info->si_addr);
         if (!sent && number == SIGBUS)
