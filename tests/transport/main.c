@@ -39,6 +39,8 @@ enum { UNUSABLE = 2 }; /* exit status of a PE that cannot load the plugin, and t
 
 static bool unusable;
 
+enum { LOOKS_AT_END = 100 }; /* for processes that are left when the end has begun, one each 2 ms */
+
 static int limit = 120; /* seconds for a case; for hangs, not a measure of speed */
 
 static const char *only = "", *never = "";
@@ -303,7 +305,7 @@ static bool wait_all(void)
         time_t now = time(NULL);
         if (ending || atomic_load(&suite.shared->stop) || atomic_load(&suite.shared->lost))
             ending++;
-        killed = ending > 200;
+        killed = ending > LOOKS_AT_END;
         if (killed)
             kill_all();
         if (beat != atomic_load(&suite.shared->beat)) {
@@ -313,7 +315,7 @@ static bool wait_all(void)
         if (!ending && now > begin + limit) {
             say_hang();
             good = false;
-            ending = 200;
+            ending = LOOKS_AT_END;
         }
         usleep(2000);
     }
