@@ -1,6 +1,6 @@
 #!/bin/sh
 # check.sh [quick|full]: builds in build/ and runs the tests; each is shown as it ends, and the logs of those that
-# failed at the end. Those that mostly wait run five at a time. "quick" takes at most three minutes once it is built,
+# failed at the end. Those that mostly wait run four at a time. "quick" takes at most three minutes once it is built,
 # "full" also runs what takes very long. It installs nothing: config/install-packages.sh test does. The last line is
 # "N passed, N failed, N skipped"; the exit status tells whether all is well.
 set -e

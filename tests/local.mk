@@ -139,7 +139,7 @@ together_tests = \
 	$(filter-out tests/lint/headers.test tests/unit/test_coll,$(filter tests/lint/% tests/unit/%,$(TESTS)))
 together = $(filter $(together_tests),$(TESTS))
 check-together:
-	$(MAKE) $(AM_MAKEFLAGS) -j5 check-TESTS all_logs='$(TEST_LOGS)' TESTS='$(filter $(together),$(together_tests))'
+	$(MAKE) $(AM_MAKEFLAGS) -j4 check-TESTS all_logs='$(TEST_LOGS)' TESTS='$(filter $(together),$(together_tests))'
 check-alone:
 	$(MAKE) $(AM_MAKEFLAGS) -j1 check-TESTS all_logs='$(TEST_LOGS)' TESTS='$(filter-out $(together),$(TESTS))'
 .PHONY: check-quick check-together check-alone
