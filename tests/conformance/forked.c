@@ -31,8 +31,8 @@ static rlim_t used(void)
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Forks, in some rounds where there is no room for a copy of the variables. Sanitizers need room
- * themselves. */
+/* Forks, in some rounds where there is no room for a copy of the variables, but some for what the
+ * progress thread allocates meanwhile. Sanitizers need room themselves. */
 static pid_t fork_in(int round)
 {
     struct rlimit before;
@@ -43,7 +43,8 @@ static pid_t fork_in(int round)
 #endif
     getrlimit(RLIMIT_AS, &before);
     if (tight)
-        setrlimit(RLIMIT_AS, &(struct rlimit){.rlim_cur = used(), .rlim_max = before.rlim_max});
+        setrlimit(RLIMIT_AS, &(struct rlimit){.rlim_cur = used() + sizeof wide / 2,
+                                              .rlim_max = before.rlim_max});
     pid_t child = fork();
     setrlimit(RLIMIT_AS, &before);
     return child;
