@@ -407,6 +407,13 @@ static void step_nonblock(char *arg)
         die("fcntl: %m");
 }
 
+/* wide=BYTES: stderr, a pipe, holds so much. */
+static void step_wide(char *arg)
+{
+    if (fcntl(2, F_SETPIPE_SZ, atoi(arg)) < 0)
+        die("fcntl: %m");
+}
+
 /* A child executes the remaining steps with a socket as its stdout; this process copies what comes
  * out of it. */
 static void step_socket(char *arg)
@@ -514,7 +521,7 @@ static const struct {
     {"long", step_long},     {"child", step_child},   {"daemon", step_daemon},
     {"fds", step_fds},       {"run", step_run},       {"copy", step_copy},
     {"tag", step_tag},       {"exec", step_exec},     {"fresh", step_fresh},
-    {"nonblock", step_nonblock}, {"terminal", step_terminal}, {"socket", step_socket},
+    {"wide", step_wide}, {"nonblock", step_nonblock}, {"terminal", step_terminal}, {"socket", step_socket},
     // clang-format on
 };
 

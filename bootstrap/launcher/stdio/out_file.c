@@ -114,6 +114,19 @@ void sy_out_file_flush(struct sy_out_file *out_file)
     ev_io_stop(out_file->loop, &out_file->io);
 }
 
+/* Whether a writer in the queue would be granted a claim: the one that is inside a line or, if none
+ * is, any. */
+static bool out_file_can_serve(const struct sy_out_file *out_file)
+{
+    if (!out_file->first)
+        return false;
+    if (out_file->dead)
+        return true;
+    if (out_file->holder && !out_file->holder->queued)
+        return false;
+    return buffer_used(&out_file->text) < HIGH_WATER;
+}
+
 static void out_file_writable(struct ev_loop *loop, ev_io *io, int events)
 {
     struct sy_out_file *out_file = io->data;
@@ -197,19 +210,6 @@ void sy_out_file_wait(struct sy_out_file *out_file, struct sy_writer *writer)
     out_file->last = &writer->next;
 }
 
-/* Whether a writer in the queue would be granted a claim: the one that is inside a line or, if none
- * is, any. */
-static bool out_file_can_serve(const struct sy_out_file *out_file)
-{
-    if (!out_file->first)
-        return false;
-    if (out_file->dead)
-        return true;
-    if (out_file->holder && !out_file->holder->queued)
-        return false;
-    return buffer_used(&out_file->text) < HIGH_WATER;
-}
-
 void sy_out_file_serve(struct sy_out_file *out_file)
 {
     while (out_file_can_serve(out_file)) {
@@ -228,6 +228,8 @@ void sy_out_file_serve(struct sy_out_file *out_file)
     }
 }
 
+/* Where this has made room, the loop goes on with those that wait for it: the caller may be one of
+ * them, in the middle of something. */
 void sy_out_file_say(struct sy_out_file *out_file, const char *text, size_t length)
 {
     if (out_file->dead)
@@ -241,6 +243,8 @@ void sy_out_file_say(struct sy_out_file *out_file, const char *text, size_t leng
     out_file->open_line = -1;
     out_file_buffer_add(&out_file->text, text, length);
     sy_out_file_flush(out_file);
+    if (out_file_can_serve(out_file))
+        ev_io_start(out_file->loop, &out_file->io);
 }
 
 bool sy_out_file_empty(const struct sy_out_file *out_file)
