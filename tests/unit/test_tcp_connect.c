@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,7 +57,18 @@ static struct shared {
         }                                                                                          \
     } while (0)
 
-/* ---- the core and the rest of the plugin ---- */
+/* ---- the kernel, the core and the rest of the plugin ---- */
+
+static int refused_accepts; /* the next ones, for want of memory */
+
+int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags)
+{
+    if (refused_accepts && refused_accepts--) {
+        errno = ENOMEM;
+        return -1;
+    }
+    return (int)syscall(SYS_accept4, listener, address, length, flags);
+}
 
 static void count_line(enum sy_log_level level, const char *category, const char *fmt, ...)
 {
@@ -520,6 +532,30 @@ START_TEST(no_descriptors)
 }
 END_TEST
 
+/* For once there is no memory to accept a connection, while this PE begins one of its own. */
+static void short_once(int pe)
+{
+    struct tcp_stream *mine = find(NULL, 1 - pe, 0), *later = find(NULL, 1 - pe, 1);
+
+    if (pe == 0) {
+        start(mine);
+        refused_accepts = 1;
+        sy_tcp_net_timers(net, sy_tcp_now());
+        require(!refused_accepts);
+    }
+    poll_until_adopted(mine);
+    meet();
+    if (pe == 1)
+        start(later);
+    poll_until_adopted(later);
+}
+
+START_TEST(no_memory_once)
+{
+    run(2, short_once);
+}
+END_TEST
+
 /* ---- strangers ---- */
 
 static int stranger(void)
@@ -719,6 +755,7 @@ int main(void)
     tcase_add_test(cases, nowhere);
     tcase_add_test(cases, another_job);
     tcase_add_test(cases, no_descriptors);
+    tcase_add_test(cases, no_memory_once);
     tcase_add_test(cases, strangers);
     tcase_add_test(cases, silence);
     tcase_set_timeout(cases, 120);

@@ -287,10 +287,10 @@ bool sy_tcp_address_neighbours(const void *one, size_t one_size, const void *oth
 uint64_t sy_tcp_net_timers(struct tcp_net *net, uint64_t now)
 {
     if (now >= net->wake) {
-        uint64_t next = sy_tcp_earlier(listen_timer(net, now), sy_tcp_incoming_timer(net, now));
         sy_tcp_attempts_timer(net, now);
         if (sy_tcp_turns_wait(net))
-            listen_accept(net);
+            listen_accept(net); /* sets limits too, which are looked at behind it */
+        uint64_t next = sy_tcp_earlier(listen_timer(net, now), sy_tcp_incoming_timer(net, now));
         next = sy_tcp_earlier(next, sy_tcp_turns_timer(net, now));
         /* With thousands of attempts, not one look at all of them for each. */
         net->wake = sy_tcp_earlier(next, sy_tcp_attempts_deadline(net));
