@@ -92,8 +92,10 @@ void sy_report_note(struct sy_report *report, int pe, const char *text, size_t l
         report_finish_if_answered(report);
 }
 
+/* Where the PEs are being asked whether all are blocked, their answers are for this report. */
 void sy_report_ask(struct sy_report *report)
 {
+    report->confirming = false;
     if (!report->asking)
         report_begin(report);
     if (report->asking)

@@ -582,6 +582,23 @@ START_TEST(traces_that_do_not_come)
 }
 END_TEST
 
+/* PEs are being asked whether all are blocked; PE 3 is stopped. */
+START_TEST(the_time_is_over_meanwhile)
+{
+    flags.no_traces = true;
+    all_rest();
+    clock_pass(1.1);
+    for (int i = 0; i < 3; i++)
+        answers(i, i ? (uint64_t)i : 7, i ? 0 : SY_BLOCKED_FINALIZING, "in shmem_barrier_all");
+    sy_waiting_trace(&run);
+    ck_assert(!run.ending.begun);
+    clock_pass(2);
+    ck_assert_int_eq(run.status, 124);
+    SAID("1 where the PEs are:\n0   PEs 0-2: in shmem_barrier_all\n0   PE 3: no answer");
+    UNSAID("no PE can go on");
+}
+END_TEST
+
 static Suite *judge_suite(void)
 {
     const struct {
@@ -599,7 +616,8 @@ static Suite *judge_suite(void)
           a_job_that_ends_is_left_alone}},
         {"reports",
          {a_stall_is_reported_once, who_does_not_answer_is_named, a_start_that_takes_long,
-          the_time_is_over, traces_that_do_not_come}},
+          the_time_is_over, traces_that_do_not_come,
+          the_time_is_over_meanwhile}},
     };
     Suite *suite = suite_create("judge");
 
