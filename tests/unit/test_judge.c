@@ -533,10 +533,27 @@ START_TEST(who_does_not_answer_is_named)
     pes[1].finalized = true;
     pes[2].initialized = pes[2].said_hello = false;
     says(0, "in shmem_barrier_all", 2);
-    clock_pass(1.1);
+    clock_pass(1.2);
     SAID("PE 1: after shmem_finalize\n");
     SAID("PE 2: no shmem_init so far\n");
     SAID("PE 3: no answer: stopped, or its progress thread is stuck or was not started\n");
+}
+END_TEST
+
+/* oshrun has not run for a while, and has not read the answers yet. */
+START_TEST(answers_that_wait_are_taken)
+{
+    for (int wait = 9; wait < 99; wait += 45) {
+        says(0, "in shmem_barrier_all", wait);
+        clock_pass(1.05);
+        for (int i = 1; i < PES; i++)
+            says(i, "computing", -1);
+        clock_pass(44);
+    }
+    SAID("waiting for 54 s (SHMEM_STALL_REPORT); what all are doing:\n0   PE 0: in "
+         "shmem_barrier_all\n"
+         "0   PEs 1-3: computing\n");
+    UNSAID("no answer");
 }
 END_TEST
 
@@ -616,8 +633,8 @@ static Suite *judge_suite(void)
           a_job_that_ends_is_left_alone}},
         {"reports",
          {a_stall_is_reported_once, who_does_not_answer_is_named, a_start_that_takes_long,
-          the_time_is_over, traces_that_do_not_come,
-          the_time_is_over_meanwhile}},
+          the_time_is_over, traces_that_do_not_come, the_time_is_over_meanwhile,
+          answers_that_wait_are_taken}},
     };
     Suite *suite = suite_create("judge");
 

@@ -74,10 +74,13 @@ static bool messages_host_lacks(const struct sy_node *node)
 static void messages_gather_expired(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
-    char missing[SY_LIST_TEXT], *hosts = sy_nodes_text(run, messages_host_lacks);
-    bool one = run->npes - run->gather.arrived == 1;
+    char missing[SY_LIST_TEXT];
 
-    (void)loop, (void)events;
+    (void)events;
+    if (sy_node_looks_again(loop, timer))
+        return;
+    char *hosts = sy_nodes_text(run, messages_host_lacks);
+    bool one = run->npes - run->gather.arrived == 1;
     sy_run_say(run, SY_SAY_ENDING, "'%s' was not complete in time: %s on %s %s not come%s",
                run->gather.phase,
                sy_list_missing(run->gather.have, run->npes, NULL, NULL, missing, sizeof missing),
@@ -96,11 +99,12 @@ static void messages_limit_gather(struct sy_run *run, int milliseconds)
     if (milliseconds > LONGEST_MS)
         milliseconds = LONGEST_MS;
     seconds = milliseconds / 1e3;
-    if (ev_is_active(&run->gather_limit)) {
+    if (ev_is_active(&run->gather_limit) || ev_is_pending(&run->gather_limit)) {
         if (ev_timer_remaining(run->loop, &run->gather_limit) <= seconds)
             return;
     } else {
         run->waiting.gather_began = ev_now(run->loop);
+        ev_set_priority(&run->gather_limit, 0);
     }
     ev_timer_stop(run->loop, &run->gather_limit);
     ev_timer_set(&run->gather_limit, seconds, 0.);

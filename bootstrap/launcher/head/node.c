@@ -407,6 +407,8 @@ static void node_spawn_limit(struct ev_loop *loop, ev_timer *timer, int events)
     bool waits = false;
 
     (void)events;
+    if (sy_node_looks_again(loop, timer))
+        return;
     for (int i = 0; i < run->nodes; i++) {
         struct sy_node *node = &run->node[i];
         double left = node->progressed + patience - now;

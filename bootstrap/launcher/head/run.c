@@ -44,8 +44,9 @@ static void head_run_out_file_broken(struct sy_out_file *out_file, int error)
 
 static void head_run_limit_reached(struct ev_loop *loop, ev_timer *timer, int events)
 {
-    (void)loop, (void)events;
-    sy_waiting_trace(timer->data);
+    (void)events;
+    if (!sy_node_looks_again(loop, timer))
+        sy_waiting_trace(timer->data);
 }
 
 /* ---- the job's description ---- */

@@ -128,6 +128,7 @@ static bool waiting_timer(struct sy_report *report, bool on)
 
     ev_timer_stop(run->loop, &run->waiting.answers);
     if (on) {
+        ev_set_priority(&run->waiting.answers, 0);
         ev_timer_set(&run->waiting.answers, SY_REPORT_SECONDS, 0.);
         ev_timer_start(run->loop, &run->waiting.answers);
     }
@@ -138,8 +139,9 @@ static void waiting_answers_late(struct ev_loop *loop, ev_timer *timer, int even
 {
     struct sy_run *run = timer->data;
 
-    (void)loop, (void)events;
-    sy_report_late(&run->report);
+    (void)events;
+    if (!run->report.asking || !sy_node_looks_again(loop, timer))
+        sy_report_late(&run->report);
 }
 
 /* Ends the job for --timeout once everything has been reported. */
