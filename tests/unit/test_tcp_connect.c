@@ -556,6 +556,40 @@ START_TEST(no_memory_once)
 }
 END_TEST
 
+/* The peer's machine takes the connection, and is never heard of again. Where so many PEs share a
+ * processor that the kernel does not ask for it, the attempt has an end. */
+static void heard_no_more(int pe)
+{
+    struct tcp_stream *stream = find(NULL, 1 - pe, 0);
+
+    host.load = 64;
+    if (pe == 1)
+        start(stream);
+    poll_until_adopted(stream);
+    meet();
+    for (int i = 0; pe == 0 && i < 3000 && !shared->over; i++)
+        usleep(1000);
+    if (pe == 1) {
+        close(stream->fd);
+        stream->fd = -1;
+        start(stream);
+        for (int i = 0; i < 50 && sy_tcp_attempt_progress(net, sy_tcp_contact(net, 0, 0)) !=
+                                      TCP_ATTEMPT_ANSWERED;
+             i++)
+            poll_once(10);
+        require(sy_tcp_attempt_progress(net, sy_tcp_contact(net, 0, 0)) == TCP_ATTEMPT_ANSWERED);
+        require(sy_tcp_attempts_deadline(net) < UINT64_MAX);
+        sy_tcp_connect_cancel(net, stream, 0, 0);
+        shared->over = true;
+    }
+}
+
+START_TEST(not_probed)
+{
+    run(2, heard_no_more);
+}
+END_TEST
+
 /* ---- strangers ---- */
 
 static int stranger(void)
@@ -756,6 +790,7 @@ int main(void)
     tcase_add_test(cases, another_job);
     tcase_add_test(cases, no_descriptors);
     tcase_add_test(cases, no_memory_once);
+    tcase_add_test(cases, not_probed);
     tcase_add_test(cases, strangers);
     tcase_add_test(cases, silence);
     tcase_set_timeout(cases, 120);

@@ -216,7 +216,7 @@ uint64_t sy_tcp_attempt_answered(struct tcp_attempt *attempt, uint64_t now)
 
     attempt->answered = true;
     sy_race_answered(&attempt->race, now, patience);
-    return attempt->contact->first || net->settings->keepalive > 0 ? UINT64_MAX : now + patience;
+    return attempt->contact->first || sy_tcp_pending_is_probed(net) ? UINT64_MAX : now + patience;
 }
 
 bool sy_tcp_attempt_is_silent(struct tcp_net *net, int pe, unsigned number)

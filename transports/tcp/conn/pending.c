@@ -33,6 +33,11 @@ static int pending_patience(struct tcp_net *net)
     return times > 1 ? times : 1;
 }
 
+bool sy_tcp_pending_is_probed(struct tcp_net *net)
+{
+    return net->settings->keepalive > 0 && pending_patience(net) == 1;
+}
+
 /* Sets the options of a connection. Each only helps, so a refusal is no error. The user timeout
  * holds for what is sent and for probes, in place of their count. The connections of very many PEs
  * are not probed: there would be more probes at once than a kernel's queue has room for, those that
@@ -48,7 +53,7 @@ void sy_tcp_pending_tune(struct tcp_net *net, int fd)
 
     pending_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     pending_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, patience > 0.1 ? (int)(patience * 1000) : 100);
-    if (net->settings->keepalive > 0 && times == 1) {
+    if (sy_tcp_pending_is_probed(net)) {
         pending_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, idle > 0 ? idle : 1);
         pending_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
         pending_set(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);

@@ -150,6 +150,9 @@ uint64_t sy_tcp_turns_timer(struct tcp_net *net, uint64_t now);
 
 /* ---- pending.c ---- */
 
+/* Whether the kernel finds out by itself that the machine at the other end is gone. */
+bool sy_tcp_pending_is_probed(struct tcp_net *net);
+
 /* Sets the options that every connection has; accepted ones have them from the listening socket. */
 void sy_tcp_pending_tune(struct tcp_net *net, int fd);
 
