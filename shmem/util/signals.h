@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "util/bits.h"
+
 /* What a crash raises: never blocked, since then the kernel ends the process without a report. */
 static const int sy_crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
@@ -14,7 +16,7 @@ static inline sigset_t sy_signals_block(void)
     sigset_t set, before;
 
     sigfillset(&set);
-    for (size_t i = 0; i < sizeof sy_crash_signals / sizeof *sy_crash_signals; i++)
+    for (size_t i = 0; i < SY_COUNT(sy_crash_signals); i++)
         sigdelset(&set, sy_crash_signals[i]);
     pthread_sigmask(SIG_SETMASK, &set, &before);
     return before;
