@@ -20,6 +20,7 @@
  *   late     it gets there many datagrams later
  *   first    so many datagrams of the process are lost before one gets there
  *   key      the first 32 random bytes that the process draws from the kernel are known ones
+ *   timer    timers of half a second and more expire so many milliseconds late
  *   cpus     processors that the process thinks it may use, many or few; default: as it is
  *   seed     of the pseudo-random numbers, to which the process adds its PE; default: 1
  *
@@ -42,6 +43,7 @@
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -61,7 +63,7 @@ enum {
 
 static struct {
     long shorten, eintr, eagain, reset, resets, buffer, rate, seed, cpus, lost, twice, late, first;
-    long rest, key, queue;
+    long rest, key, queue, timer;
 } badness = {.resets = -1, .seed = 1, .queue = -1};
 
 static _Atomic long calls, shortened, interrupted, postponed, resets, datagrams, lost;
@@ -90,7 +92,8 @@ __attribute__((constructor)) static void begin(void)
               take(word, "cpus", &badness.cpus) || take(word, "lost", &badness.lost) ||
               take(word, "twice", &badness.twice) || take(word, "late", &badness.late) ||
               take(word, "first", &badness.first) || take(word, "rest", &badness.rest) ||
-              take(word, "key", &badness.key) || take(word, "queue", &badness.queue))) {
+              take(word, "key", &badness.key) || take(word, "queue", &badness.queue) ||
+              take(word, "timer", &badness.timer))) {
             fprintf(stderr, "shim: SY_SHIM has no word %s\n", word);
             _exit(2);
         }
@@ -515,6 +518,20 @@ SHIM int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
         else
             CPU_CLR_S(i, size, set);
     return rc;
+}
+
+SHIM int timerfd_settime(int fd, int flags, const struct itimerspec *when, struct itimerspec *old)
+{
+    struct itimerspec later = *when;
+    REAL(timerfd_settime);
+
+    if (later.it_value.tv_sec || later.it_value.tv_nsec >= 500000000)
+        later.it_value.tv_nsec += badness.timer % 1000 * 1000000;
+    if (later.it_value.tv_nsec >= 1000000000) {
+        later.it_value.tv_nsec -= 1000000000;
+        later.it_value.tv_sec++;
+    }
+    return real(fd, flags, &later, old);
 }
 
 SHIM int epoll_wait(int fd, struct epoll_event *events, int room, int timeout)

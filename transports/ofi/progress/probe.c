@@ -313,15 +313,19 @@ static void probe_all(struct ofi_state *ofi, uint64_t now, bool late)
     }
 }
 
-/* Called by the progress thread whenever it is at work for this transport. */
+/* Called by the progress thread whenever it is at work for this transport. Before it is time the
+ * rest of the time is asked for again: the timer may have expired for an earlier request. */
 void sy_ofi_probes_look(struct ofi_state *ofi)
 {
     if (!ofi->traits.tcp || ofi->closing ||
         !atomic_load_explicit(&ofi->probes.watching, memory_order_acquire))
         return;
     uint64_t now = sy_clock_ns();
-    if (now < atomic_load_explicit(&ofi->probes.look_at, memory_order_relaxed))
+    uint64_t look_at = atomic_load_explicit(&ofi->probes.look_at, memory_order_relaxed);
+    if (now < look_at) {
+        ofi->host->soon((unsigned)((look_at - now) / 1000) + 1);
         return;
+    }
     bool late = ofi->probes.looked && now - ofi->probes.looked > LATE_NS;
     ofi->probes.looked = now;
     atomic_store_explicit(&ofi->probes.look_at, now + LOOK_NS, memory_order_relaxed);
