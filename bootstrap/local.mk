@@ -138,7 +138,6 @@ pkglib_LTLIBRARIES += \
 	bootstrap/env/shmem_bootstrap_env.la
 endif
 bootstrap_control_tree_libtree_la_SOURCES = $(tree_sources) $(control_sources) $(auth_sources) $(net_file_sources) shmem/util/parse.c
-bootstrap_control_tree_libtree_la_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS)
 bootstrap_control_tree_libtree_la_LIBADD = $(NETTLE_LIBS)
 bootstrap_pmi_shmem_bootstrap_pmi_la_SOURCES = $(pmi_sources)
 bootstrap_pmi_shmem_bootstrap_pmi_la_LDFLAGS = $(bootstrap_ldflags)
@@ -188,8 +187,10 @@ bootstrap_mpi_mpi_bootstrap_abi_la_LIBADD = $(MPI_ABI_LIBS)
 # What the static library needs of them (shmem/local.mk).
 bootstrap_builtin_sources = \
 	bootstrap/oshrun/oshrun.c $(control_sources) bootstrap/single/single.c
+bootstrap_builtin_plugins = bootstrap/oshrun/oshrun.c bootstrap/single/single.c
 bootstrap_builtins = X(bootstrap, single) X(bootstrap, oshrun)
 if HAVE_NETTLE
 bootstrap_builtin_sources += $(auth_sources) $(net_sources) $(tree_sources) $(mpi_library_sources) $(pmi_sources) $(slurm_sources) $(env_sources)
+bootstrap_builtin_plugins += bootstrap/pmi/pmi.c bootstrap/slurm/slurm.c bootstrap/env/env.c
 bootstrap_builtins += X(bootstrap, pmi) X(bootstrap, slurm) X(bootstrap, env)
 endif

@@ -179,12 +179,11 @@ api_sources = \
 include shmem/space/local.mk
 
 libsma_sources = $(util_sources) $(core_sources) $(coll_sources) $(space_sources) $(stream_sources) $(api_sources) $(message_sources)
-libsma_cppflags = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) \
-	-DSY_PLUGIN_DIR='"$(pkglibdir)"' -DSY_SYSCONFDIR='"$(sysconfdir)"'
+libsma_paths = -DSY_PLUGIN_DIR='"$(pkglibdir)"' -DSY_SYSCONFDIR='"$(sysconfdir)"'
+shmem/util/option_json.lo shmem/util/plugin.lo: private AM_CPPFLAGS += $(libsma_paths)
 
 lib_LTLIBRARIES += shmem/libsma.la
 shmem_libsma_la_SOURCES = $(libsma_sources) $(engine_sources)
-shmem_libsma_la_CPPFLAGS = $(libsma_cppflags)
 # The interface's number goes up when programs must be compiled again (docs/abi.md).
 # The library stays loaded after dlclose, since its handlers run when the process ends.
 shmem_libsma_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:0 -Wl,-z,now,-z,nodelete $(SY_NO_UNDEFINED) \
@@ -193,11 +192,17 @@ EXTRA_shmem_libsma_la_DEPENDENCIES = shmem/libsma.map
 EXTRA_DIST += shmem/libsma.map
 shmem_libsma_la_LIBADD = $(JANSSON_LIBS)
 
+# The static library has the objects of the shared one and of its plugins, but for the few files that are compiled in another
+# way there.
+static_sources = $(libsma_sources) $(transport_builtin_sources) $(bootstrap_builtin_sources) $(device_builtin_sources)
+static_objects = $(sort $(patsubst %.c,%.lo,$(filter-out $(shmem_libsma_a_SOURCES),$(filter %.c,$(static_sources)))))
 lib_LIBRARIES += shmem/libsma.a
-shmem_libsma_a_SOURCES = $(libsma_sources) $(transport_builtin_sources) $(bootstrap_builtin_sources) \
-	$(device_builtin_sources)
-shmem_libsma_a_CPPFLAGS = $(libsma_cppflags) $(NETTLE_CFLAGS) -DSY_BUILTIN_PLUGIN \
+shmem_libsma_a_SOURCES = shmem/util/libev.c shmem/core/start/builtin.c \
+	$(transport_builtin_plugins) $(bootstrap_builtin_plugins) $(device_builtin_plugins)
+shmem_libsma_a_CPPFLAGS = $(AM_CPPFLAGS) -DSY_BUILTIN_PLUGIN \
 	'-DSY_BUILTINS(X)=$(transport_builtins) $(bootstrap_builtins) $(device_builtins)'
+shmem_libsma_a_LIBADD = $(foreach object,$(static_objects:.lo=.o),$(dir $(object)).libs/$(notdir $(object)))
+shmem_libsma_a_DEPENDENCIES = $(static_objects)
 
 # Plugins are found in switchyard/ beside libsma.so: where they are installed, and also in the build
 # tree, through links.

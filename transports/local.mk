@@ -47,7 +47,6 @@ if HAVE_NETTLE
 pkglib_LTLIBRARIES += transports/tcp/shmem_transport_tcp.la
 transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources) $(engine_sources) $(auth_sources) $(net_file_sources) \
 	shmem/util/net/io.c shmem/util/net/io.h shmem/util/parse.c
-transports_tcp_shmem_transport_tcp_la_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS)
 transports_tcp_shmem_transport_tcp_la_LDFLAGS = $(transport_ldflags)
 transports_tcp_shmem_transport_tcp_la_LIBADD = $(NETTLE_LIBS)
 endif
@@ -68,8 +67,6 @@ transports_ofi_shmem_transport_ofi_la_SOURCES = \
 	transports/ofi/progress/progress.h transports/ofi/progress/sleep.c \
 	transports/ofi/progress/wakeup.c \
 	shmem/util/siphash.h $(engine_sources) $(auth_sources) $(net_file_sources)
-transports_ofi_shmem_transport_ofi_la_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS)
-transports_ofi_shmem_transport_ofi_la_CFLAGS = $(AM_CFLAGS) $(LIBFABRIC_CFLAGS)
 transports_ofi_shmem_transport_ofi_la_LDFLAGS = $(transport_ldflags)
 transports_ofi_shmem_transport_ofi_la_LIBADD = $(NETTLE_LIBS)
 
@@ -116,8 +113,10 @@ transports_mpi_mpi_transport_abi_la_LIBADD = $(MPI_ABI_LIBS)
 
 # What the static library has of them.
 transport_builtin_sources = $(shm_sources) $(engine_sources)
+transport_builtin_plugins = transports/shm/shm.c
 transport_builtins = X(transport, shm)
 if HAVE_NETTLE
 transport_builtin_sources += $(tcp_sources)
+transport_builtin_plugins += transports/tcp/tcp.c
 transport_builtins += X(transport, tcp)
 endif

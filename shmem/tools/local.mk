@@ -4,7 +4,7 @@ bin_PROGRAMS += bin/oshinfo
 bin_oshinfo_SOURCES = shmem/core/start/builtin.c shmem/tools/info.h shmem/tools/info_devices.c shmem/tools/info_gather.c \
 	shmem/tools/info_json.c shmem/tools/info_markdown.c shmem/tools/info_schema.c shmem/tools/info_text.c \
 	shmem/tools/oshinfo.c
-bin_oshinfo_CPPFLAGS = $(libsma_cppflags) -DSY_BUILD_CC='"$(CC)"' -DSY_BUILD_FLAGS='"$(CFLAGS)"' \
+bin_oshinfo_CPPFLAGS = $(AM_CPPFLAGS) -DSY_BUILD_CC='"$(CC)"' -DSY_BUILD_FLAGS='"$(CFLAGS)"' \
 	-DSY_BUILD_HOST='"$(host_triplet)"'
 bin_oshinfo_LDFLAGS = $(AM_LDFLAGS) $(SY_TOOL_RUN_PATH)
 bin_oshinfo_LDADD = shmem/libsma.la shmem/libsma.a $(JANSSON_LIBS)

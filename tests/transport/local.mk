@@ -6,7 +6,7 @@ tests_transport_suite_SOURCES = tests/transport/main.c tests/transport/suite.h t
 	tests/transport/cases_order.c tests/transport/cases_large.c tests/transport/cases_load.c tests/transport/cases_device.c \
 	tests/transport/cases_life.c shmem/core/start/builtin.c shmem/core/start/transport_stubs.c \
 	shmem/core/start/transport_stubs.h
-tests_transport_suite_CPPFLAGS = $(libsma_cppflags)
+tests_transport_suite_CPPFLAGS = $(AM_CPPFLAGS)
 tests_transport_suite_LDADD = shmem/libsma.a $(JANSSON_LIBS) -lpthread -ldl
 
 # The example of docs/transport-guide.md.

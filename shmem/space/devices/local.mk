@@ -35,4 +35,6 @@ shmem_space_devices_opencl_shmem_device_opencl_la_LIBADD = -ldl
 # What the static library has of them.
 device_builtin_sources = $(host_device_sources) $(file_device_sources) $(user_device_sources) \
 	$(opencl_device_sources)
+device_builtin_plugins = shmem/space/devices/host/host.c shmem/space/devices/file/file.c shmem/space/devices/user/user.c \
+	shmem/space/devices/opencl/opencl.c
 device_builtins = X(device, host) X(device, file) X(device, user) X(device, opencl)
