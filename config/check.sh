@@ -14,7 +14,7 @@ full) SY_TEST_FULL=1 && export SY_TEST_FULL ;;
 *) echo "usage: $0 [quick|full]" >&2 && exit 2 ;;
 esac
 
-# Lines for stack traces are all the debug information that the tests want; more takes half as long again to compile.
+# Lines for stack traces are all the debug information that the tests want; more takes a tenth longer to compile.
 set_up build --enable-werror CFLAGS='-O2 -g1'
 echo "== building the tests"
 make -C build -s -k -j"$(nproc)" check TESTS= >build/make.out 2>&1 || {
