@@ -376,13 +376,15 @@ struct sy_group sy_group_of_set(const char *routine, int start, int log_stride, 
 {
     struct sy_group group = {.members = {.start = start, .stride = 1 << log_stride, .size = size},
                              .psync = psync};
+    bool outside = start < 0 || start + (size - 1L) * group.members.stride >= sy_world.npes;
 
     group.members.me = sy_members_find(&group.members, sy_world.pe);
-    if (group.members.me < 0 || sy_members_pe(&group.members, size - 1) >= sy_world.npes ||
-        start < 0)
+    if (outside || group.members.me < 0)
         sy_fatal("%s: an active set of %d PEs from PE %d, %d apart, was used on PE %d of a job of "
-                 "%d PEs",
-                 routine, size, start, 1 << log_stride, sy_world.pe, sy_world.npes);
+                 "%d PEs: %s",
+                 routine, size, start, 1 << log_stride, sy_world.pe, sy_world.npes,
+                 outside ? "the job has not all PEs of the set; start more PEs, or use fewer in it"
+                         : "this PE is not in the set, and only PEs of the set may call it");
     if (size == sy_world.npes && sy_world.thread_level != SHMEM_THREAD_MULTIPLE) {
         group.members = sy_team_world.members;
         group.team = &sy_team_world;

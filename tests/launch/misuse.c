@@ -192,6 +192,8 @@ static void commit(const char *what)
         call_by_pointer(&local, shmem_free);
     else if (strcmp(what, "set") == 0)
         shmem_barrier(0, 1, shmem_n_pes(), sync_array);
+    else if (strcmp(what, "member") == 0)
+        shmem_barrier(0, 0, 1, sync_array);
     else if (strcmp(what, "pe") == 0)
         shmem_long_p(to, 1, 9);
     else if (strcmp(what, "local") == 0 || strcmp(what, "slowly") == 0)
