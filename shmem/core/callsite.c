@@ -30,10 +30,10 @@ struct stack {
 
 _Thread_local const char *sy_callsite_asked;
 
+/* The compiler's names for parts and aliases of functions have a dot. */
 static bool callsite_is_routine(const char *name)
 {
-    return !strncmp(name, "pshmem", 6) || !strncmp(name, "pstart_pes", 10) ||
-           !strncmp(name, "psh", 3);
+    return (!strncmp(name, "psh", 3) || !strncmp(name, "pstart_pes", 10)) && !strchr(name, '.');
 }
 
 /* The name as the program wrote it. */

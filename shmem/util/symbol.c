@@ -165,6 +165,7 @@ bool sy_symbol_text(const void *address, bool returns, char *text, size_t room)
     }
     if (!*name && dladdr(at, &info) && info.dli_sname)
         snprintf(name, sizeof name, "%s", info.dli_sname);
+    name[strcspn(name, ".")] = '\0'; /* the compiler's word for a part or an alias of a function */
     found = name + !strncmp(name, "pshmem", 6); /* each routine is defined as p and its name */
     const char *file = *home.file ? home.file : program_invocation_name;
     const char *slash = strrchr(file, '/');
