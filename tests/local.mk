@@ -120,7 +120,8 @@ check-quick:
 # Tests that may run beside each other, since they mostly wait or use one processor: they measure nothing, look at
 # nothing on the machine that is not their own (files in the build, ports of any program of a name), and what they
 # expect within a time leaves seconds to a busy machine. A test that is not here has the machine for itself. The longest
-# come first, so that none is left alone at the end.
+# come first, so that none is left alone at the end; make starts programs behind the scripts, since config.h, of which they
+# are made, is always older than its stamp, and make sees to that first.
 together_tests = \
 	tests/fake/fake.test tests/launch/env.test tests/launch/slurm.test tests/launch/hosts.test tests/unit/test_coll \
 	tests/lint/headers.test tests/space/spaces.test tests/launch/mpi_end.test tests/launch/mpi.test tests/ofi/cutoff.test \
