@@ -179,8 +179,8 @@ api_sources = \
 include shmem/space/local.mk
 
 libsma_sources = $(util_sources) $(core_sources) $(coll_sources) $(space_sources) $(stream_sources) $(api_sources) $(message_sources)
-libsma_paths = -DSY_PLUGIN_DIR='"$(pkglibdir)"' -DSY_SYSCONFDIR='"$(sysconfdir)"'
-shmem/util/option_json.lo shmem/util/plugin.lo: private AM_CPPFLAGS += $(libsma_paths)
+shmem/util/option_json.lo: private AM_CPPFLAGS += -DSY_SYSCONFDIR='"$(sysconfdir)"'
+shmem/util/plugin.lo: private AM_CPPFLAGS += -DSY_PLUGIN_DIR='"$(pkglibdir)"'
 
 lib_LTLIBRARIES += shmem/libsma.la
 shmem_libsma_la_SOURCES = $(libsma_sources) $(engine_sources)

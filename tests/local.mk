@@ -300,7 +300,7 @@ tests_unit_test_log_SOURCES = tests/unit/test_log.c tests/unit/scratch.h tests/u
 tests_unit_test_log_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_log_LDADD = shmem/libsma.a $(CHECK_LIBS)
 tests_unit_test_option_SOURCES = tests/unit/test_option.c tests/unit/scratch.h shmem/util/option_json.c
-tests_unit_test_option_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) -DSY_SYSCONFDIR='"etc"'
+tests_unit_test_option_CPPFLAGS = $(AM_CPPFLAGS) -DSY_SYSCONFDIR='"etc"'
 tests_unit_test_option_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_option_LDADD = shmem/libsma.a $(CHECK_LIBS) $(JANSSON_LIBS)
 tests_unit_test_parse_SOURCES = tests/unit/test_parse.c tests/unit/suite.h
@@ -353,13 +353,13 @@ tests_unit_test_tcp_queue_SOURCES = tests/unit/test_tcp_queue.c tests/unit/suite
 tests_unit_test_tcp_queue_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_queue_LDADD = shmem/libsma.a $(CHECK_LIBS)
 tests_unit_test_tcp_handshake_SOURCES = tests/unit/test_tcp_handshake.c tests/unit/suite.h
-tests_unit_test_tcp_handshake_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_tcp_handshake_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_handshake_LDADD = shmem/libsma.a $(NETTLE_LIBS) $(CHECK_LIBS)
 tests_unit_test_interfaces_SOURCES = tests/unit/test_interfaces.c tests/unit/suite.h
 tests_unit_test_interfaces_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_interfaces_LDADD = shmem/libsma.a $(CHECK_LIBS)
 tests_unit_test_tcp_connect_SOURCES = tests/unit/test_tcp_connect.c tests/unit/suite.h
-tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_tcp_connect_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_connect_LDADD = shmem/libsma.a $(NETTLE_LIBS) $(CHECK_LIBS)
 tests_unit_test_tcp_outage_SOURCES = tests/unit/test_tcp_outage.c tests/unit/suite.h
 tests_unit_test_tcp_outage_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
@@ -374,5 +374,4 @@ if HAVE_LIBFABRIC
 check_PROGRAMS += tests/ofi/stranger
 endif
 tests_ofi_stranger_SOURCES = tests/ofi/stranger.c
-tests_ofi_stranger_CFLAGS = $(AM_CFLAGS) $(LIBFABRIC_CFLAGS)
 tests_ofi_stranger_LDADD = $(LIBFABRIC_LIBS)

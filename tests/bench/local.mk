@@ -23,7 +23,7 @@ bin_oshbench_SOURCES = \
 	tests/bench/rows_sync.c \
 	tests/bench/run.c \
 	tests/bench/stats.c tests/bench/stats.h
-bin_oshbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests $(JANSSON_CFLAGS)
+bin_oshbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 bin_oshbench_LDFLAGS = $(AM_LDFLAGS) $(SY_TOOL_RUN_PATH)
 bin_oshbench_LDADD = shmem/libsma.la $(JANSSON_LIBS) -lpthread -lm
 

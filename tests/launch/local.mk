@@ -71,7 +71,6 @@ endif
 endif
 tests_unit_test_start_SOURCES = tests/unit/test_start.c tests/unit/suite.h bootstrap/pmi/text.c bootstrap/slurm/nodes.c \
 	bootstrap/control/tree/contact.c
-tests_unit_test_start_CPPFLAGS = $(AM_CPPFLAGS) $(NETTLE_CFLAGS)
 tests_unit_test_start_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_start_LDADD = shmem/libsma.a $(NETTLE_LIBS) $(CHECK_LIBS)
 
