@@ -525,8 +525,10 @@ SHIM int timerfd_settime(int fd, int flags, const struct itimerspec *when, struc
     struct itimerspec later = *when;
     REAL(timerfd_settime);
 
-    if (later.it_value.tv_sec || later.it_value.tv_nsec >= 500000000)
+    if (later.it_value.tv_sec || later.it_value.tv_nsec >= 500000000) {
+        later.it_value.tv_sec += badness.timer / 1000;
         later.it_value.tv_nsec += badness.timer % 1000 * 1000000;
+    }
     if (later.it_value.tv_nsec >= 1000000000) {
         later.it_value.tv_nsec -= 1000000000;
         later.it_value.tv_sec++;
