@@ -65,7 +65,7 @@ static void *core_guard_keep(void *arg)
         int ready = poll(wait, 2, pause);
         if (ready > 0 && wait[1].revents && !wait[0].revents && sy_guard_hear())
             core_guard_tell(true);
-        else if (!ready && sy_stall_due(limit))
+        else if (!ready && sy_stall_due(limit, pause / 1e3))
             core_guard_tell(false);
     }
     return NULL;

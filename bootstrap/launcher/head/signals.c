@@ -44,8 +44,12 @@ static void head_signals_stop_signal(struct ev_loop *loop, ev_signal *watcher, i
         left[i] = ev_is_active(limits[i]) ? ev_timer_remaining(loop, limits[i]) : -1;
     sy_ending_forward(run, SIGSTOP);
     sy_nodes_pause(run);
+    ev_now_update(loop);
+    ev_tstamp began = ev_now(loop);
     raise(SIGSTOP);
     ev_now_update(loop);
+    run->waiting.started += ev_now(loop) - began;
+    run->waiting.gather_began += ev_now(loop) - began;
     sy_nodes_resume(run);
     for (size_t i = 0; i < SY_COUNT(limits); i++) {
         if (left[i] >= 0) {

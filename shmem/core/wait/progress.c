@@ -301,8 +301,8 @@ static void wait_progress_on_settled(struct ev_loop *loop, ev_timer *watcher, in
 
 static void wait_progress_on_stall(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-    (void)loop, (void)watcher, (void)events;
-    sy_tell_stalled();
+    (void)loop, (void)events;
+    sy_tell_stalled(watcher->repeat);
 }
 
 static void wait_progress_on_launcher(struct ev_loop *loop, ev_io *watcher, int events)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/callsite.h"
 #include "core/route/route.h"
@@ -19,7 +20,8 @@
 
 enum {
     THREADS = 16, /* that have notes of their own; others share the last one */
-    PEERS = 16    /* that each transport tells of */
+    PEERS = 16,   /* that each transport tells of */
+    STOPS = 8     /* that are remembered */
 };
 
 /* A thread that waits writes again at each rest, of 50 ms at most, so a note that is older is about
@@ -104,6 +106,46 @@ void sy_stall_note(uint64_t since, uint64_t now, const char *where)
     atomic_store_explicit(&note->last, now, memory_order_release);
 }
 
+/* ---- times for which this PE was stopped, as by Ctrl-Z ---- */
+
+static struct {
+    uint64_t begin, ns;
+} stops[STOPS];
+
+/* Of a look that comes every `usual` nanoseconds: if it is late by more than the thread had to wait
+ * for a processor, all threads stood still. Nothing is known where the kernel does not count that.
+ */
+static void wait_stall_look_for_stop(uint64_t now, uint64_t usual)
+{
+    static _Thread_local uint64_t looked, queued;
+    static unsigned count;
+    uint64_t queue;
+    char text[SY_PROC_TEXT];
+
+    if (sscanf(sy_proc_of_thread(gettid(), "schedstat", text), "%*u %" SCNu64, &queue) != 1)
+        return;
+    uint64_t begin = looked + usual + queue - queued;
+    if (looked && now > begin + usual) {
+        stops[count % STOPS].begin = begin;
+        stops[count++ % STOPS].ns = now - begin;
+    }
+    looked = now;
+    queued = queue;
+}
+
+/* From one time to another, without those between them for which this PE was stopped. */
+static double wait_stall_seconds(uint64_t since, uint64_t now)
+{
+    uint64_t ns = now - since;
+
+    for (int i = 0; i < STOPS; i++)
+        if (stops[i].begin > since && stops[i].ns < ns)
+            ns -= stops[i].ns;
+    return (double)ns / 1e9;
+}
+
+/* ---- waits ---- */
+
 /* How long this note's thread has been waiting; 0: it does not. */
 static double wait_stall_waited(struct note *note, uint64_t now)
 {
@@ -112,7 +154,7 @@ static double wait_stall_waited(struct note *note, uint64_t now)
 
     if (!last || now > last + FRESH_NS || now < since)
         return 0;
-    return (double)(now - since) / 1e9;
+    return wait_stall_seconds(since, now);
 }
 
 static bool wait_stall_is_runnable(pid_t task)
@@ -137,7 +179,7 @@ static double wait_stall_waits(struct note *note, uint64_t now)
     if (ran < before || ran - before > BETWEEN_NOTES_NS ||
         !wait_stall_is_runnable(atomic_load_explicit(&note->task, memory_order_relaxed)))
         return 0;
-    return (double)(now - since) / 1e9;
+    return wait_stall_seconds(since, now);
 }
 
 /* ---- calls of plugins ---- */
@@ -166,7 +208,7 @@ static double wait_stall_of_plugin(uint64_t now, const char **call)
     *call = atomic_load_explicit(&plugin.call, memory_order_acquire);
     uint64_t since = atomic_load_explicit(&plugin.since, memory_order_relaxed);
 
-    return *call && now > since ? (double)(now - since) / 1e9 : 0;
+    return *call && now > since ? wait_stall_seconds(since, now) : 0;
 }
 
 struct sy_stall_poll *sy_stall_poll(void)
@@ -186,7 +228,7 @@ static double wait_stall_polls(struct note *note, uint64_t now, const char **tra
         note->seen_at = *transport ? now : 0;
         return 0;
     }
-    return now - note->seen_at > FRESH_NS ? (double)(now - note->seen_at) / 1e9 : 0;
+    return now - note->seen_at > FRESH_NS ? wait_stall_seconds(note->seen_at, now) : 0;
 }
 
 /* ---- reports ---- */
@@ -306,8 +348,9 @@ void sy_stall_tell_outstanding(void)
     }
 }
 
-bool sy_stall_due(double limit)
+bool sy_stall_due(double limit, double every)
 {
+    wait_stall_look_for_stop(sy_clock_ns(), (uint64_t)(every * 1e9));
     double longest = wait_stall_longest();
 
     if (longest < told)

@@ -69,7 +69,8 @@ bool sy_stall_is_waiting(pid_t task);
 void sy_stall_tell_outstanding(void);
 
 /* Whether the longest wait is to be reported: when it has lasted for `limit` seconds, and each time
- * that has doubled. */
-bool sy_stall_due(double limit);
+ * that has doubled. To be asked every so many seconds; where a thread asks later, this PE was
+ * stopped for as long, which does not count. */
+bool sy_stall_due(double limit, double every);
 
 #endif

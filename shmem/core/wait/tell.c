@@ -66,9 +66,9 @@ void sy_tell_asked(void)
     }
 }
 
-void sy_tell_stalled(void)
+void sy_tell_stalled(double every)
 {
-    if (sy_stall_due(sy_config.stall_report))
+    if (sy_stall_due(sy_config.stall_report, every))
         tell_launcher(false);
 }
 

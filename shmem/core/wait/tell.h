@@ -6,8 +6,9 @@
 /* Hears what the launcher has sent, and tells it what this PE waits for where it has asked. */
 void sy_tell_asked(void);
 
-/* Tells the launcher of a wait that has lasted for long (SHMEM_STALL_REPORT). */
-void sy_tell_stalled(void);
+/* Tells the launcher of a wait that has lasted for long (SHMEM_STALL_REPORT). To be called every so
+ * many seconds. */
+void sy_tell_stalled(double every);
 
 /* Tells it that this PE is blocked (SHMEM_DEADLOCK_TIMEOUT), again each time the wait has doubled,
  * and after it has asked: in vain, since the job goes on. */
