@@ -126,8 +126,8 @@ struct sy_host {
      * says so. Not known yet in open() of a transport with SY_NODE_ONLY. */
     bool crowded;
 
-    /* SHMEM_PROGRESS=polling: no thread sleeps on wait_fd(); progress() is called by threads of the
-     * program that wait, and after soon(). Set before open(). */
+    /* SHMEM_PROGRESS=polling: progress() is called by threads of the program that wait, and after
+     * soon(); they alone sleep on wait_fd(), after an arm(). Set before open(). */
     bool unattended;
 
     /* PEs for each processor that this PE may use, rounded up; known as soon as `crowded` is. */

@@ -16,6 +16,7 @@
 struct sy_routes sy_routes;
 
 static int attending; /* threads that have taken over from the progress thread */
+static int awake;     /* times that nobody slept any more */
 static int pipe_end[2];
 
 void sy_progress_take_over(void)
@@ -26,6 +27,11 @@ void sy_progress_take_over(void)
 void sy_progress_hand_back(void)
 {
     attending--;
+}
+
+void sy_progress_awake(void)
+{
+    awake += !sy_sleep_anybody();
 }
 
 /* One transport, whose descriptor is a pipe. */
@@ -50,7 +56,10 @@ static void tear_down(void)
 
 START_TEST(test_nothing)
 {
+    int before = awake;
+
     ck_assert(!sy_sleep_until_arrival(sy_sleep_count(), 1000000));
+    ck_assert_int_eq(awake, before + 1);
 }
 END_TEST
 

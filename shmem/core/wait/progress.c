@@ -162,6 +162,14 @@ static void wait_progress_event_mode(void)
         ev_io_start(progress.loop, &progress.transport[i]);
 }
 
+/* A thread that arms at this moment, and has not said yet that it sleeps, sleeps a millisecond at
+ * most (wait.c). */
+void sy_progress_awake(void)
+{
+    if (progress.mode == SY_PROGRESS_POLLING && !sy_sleep_anybody())
+        wait_progress_disarm();
+}
+
 /* Where PEs outnumber processors, threads that wait sleep on the descriptors too, so the transports
  * stay armed; elsewhere while one has taken over, which it says before it arms them. The caller
  * sets the timer. */
@@ -419,7 +427,10 @@ static int wait_progress_watch_transports(bool *any, struct sy_error *err)
         return rc;
     atomic_store(&soon_at, 0);
     soon_fd = progress.soon.fd;
-    wait_progress_event_mode();
+    if (progress.mode == SY_PROGRESS_POLLING)
+        wait_progress_disarm();
+    else
+        wait_progress_event_mode();
     return 0;
 }
 

@@ -38,6 +38,10 @@ int sy_progress_poll(void);
  * returns as their arm() does. */
 int sy_progress_arm(void);
 
+/* For threads that have slept, or have armed and do not sleep: where nobody but threads that wait
+ * polls (SHMEM_PROGRESS=polling) and none of them sleeps, the descriptors need wake nobody. */
+void sy_progress_awake(void);
+
 /* Whether a thread is awake soon after anything has arrived: the progress thread, where no other
  * one polls. It tells the listener (sleep.h). */
 bool sy_progress_tells(void);

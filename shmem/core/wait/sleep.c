@@ -61,6 +61,7 @@ bool sy_sleep_until_arrival(uint32_t count, uint64_t nanoseconds)
         (void)got;
     }
     sy_progress_hand_back();
+    sy_progress_awake();
     return any;
 }
 

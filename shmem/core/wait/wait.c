@@ -218,8 +218,12 @@ static bool wait_sleep_taken(bool first)
     uint64_t length = sleep_due;
 
     sleep_due = 0;
-    if (!length || first)
+    if (!length)
         return false;
+    if (first) {
+        sy_progress_awake(); /* the wait for which it was prepared is over */
+        return false;
+    }
     woken = wait_sleep_measured(length, true);
     return true;
 }
