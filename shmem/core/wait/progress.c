@@ -37,12 +37,16 @@
 #define LOOKS_FOR_BLOCKED 10
 
 /* The beats of watch mode. The first one is short, because the application most often polled in
- * passing and event mode is right; each further beat is twice as long. */
-#define FIRST_BEAT_NS   INT64_C(125000)
-#define LONGEST_BEAT_NS INT64_C(1000000)
+ * passing and event mode is right; each further beat is twice as long. A beat costs two PEs that
+ * wait for each other some 50 us. So where the application has polled for long the end of that may
+ * be noticed later, by a small part of it. */
+#define FIRST_BEAT_NS INT64_C(125000)
+#define LONG_BEAT_NS  INT64_C(1000000)
+#define POLLED_PART   32
 
-/* The longest beat where PEs outnumber processors: each takes a processor from a PE with work. */
-#define LONGEST_BEAT_CROWDED_NS INT64_C(4000000)
+/* The longest beat of all; soon where PEs outnumber processors: each takes a processor from a PE
+ * with work. */
+#define LONGEST_BEAT_NS INT64_C(4000000)
 
 /* While a thread waits in earnest it polls far more often. */
 #define WAITING_BEAT_NS INT64_C(200000000)
@@ -75,10 +79,11 @@ static struct {
     ev_async report;
     bool running;
     int mode;
-    bool deserted;    /* the application had not polled at the last beat, nor has since */
-    int64_t beat_ns;  /* 0: event mode */
-    ev_tstamp woken;  /* when a transport last had something to say */
-    unsigned in_vain; /* events since one led to something */
+    bool deserted;     /* the application had not polled at the last beat, nor has since */
+    int64_t beat_ns;   /* 0: event mode */
+    int64_t polled_ns; /* for how long the application has polled, about, at each beat */
+    ev_tstamp woken;   /* when a transport last had something to say */
+    unsigned in_vain;  /* events since one led to something */
 } progress;
 
 /* Application threads that wait. */
@@ -184,12 +189,14 @@ static void wait_progress_watch_mode(void)
     }
     progress.in_vain = 0;
     progress.beat_ns = FIRST_BEAT_NS;
+    progress.polled_ns = 0;
 }
 
-static void lengthen_beat(int64_t most)
+static void wait_progress_lengthen_beat(int64_t most)
 {
-    if (progress.beat_ns < most)
-        progress.beat_ns *= 2;
+    if (most > LONGEST_BEAT_NS)
+        most = LONGEST_BEAT_NS;
+    progress.beat_ns = progress.beat_ns * 2 < most ? progress.beat_ns * 2 : most;
 }
 
 static bool application_polled(void)
@@ -219,7 +226,7 @@ static bool wait_progress_leave_to_waiting(void)
     if (!progress.beat_ns)
         wait_progress_watch_mode();
     else
-        lengthen_beat(LONGEST_BEAT_CROWDED_NS);
+        wait_progress_lengthen_beat(LONGEST_BEAT_NS);
     sy_clock_set_timer(progress.beat.fd, WAITING_BEAT_NS);
     atomic_store(&relieved, progress.beat_ns);
     if (!atomic_load(&waiting))
@@ -281,7 +288,9 @@ static void wait_progress_on_beat(struct ev_loop *loop, ev_io *watcher, int even
         wait_progress_event_mode();
         return;
     }
-    lengthen_beat(LONGEST_BEAT_NS);
+    progress.polled_ns += progress.beat_ns;
+    int64_t part = progress.polled_ns / POLLED_PART;
+    wait_progress_lengthen_beat(part > LONG_BEAT_NS ? part : LONG_BEAT_NS);
     sy_clock_set_timer(watcher->fd, progress.beat_ns);
 }
 
