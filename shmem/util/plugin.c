@@ -292,41 +292,45 @@ static int plugin_find_table(const char *kind, unsigned abi, struct sy_plugin *p
                    symbol);
 }
 
-/* Whether a file of the right format ends before its segments do. dlopen maps them nevertheless,
- * and the process is killed (SIGBUS) when it reads what is missing. */
-static bool plugin_is_cut_short(const char *path)
+/* What is wrong with a file that dlopen should not see, or NULL. Of a FIFO dlopen waits for a
+ * writer. A file of the right format that ends before its segments do is mapped nevertheless, and
+ * the process is killed (SIGBUS) when it reads what is missing. */
+static const char *plugin_fault_of_file(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     ElfW(Ehdr) head;
     ElfW(Phdr) segment;
     struct stat info;
-    bool cut = false;
+    const char *fault = NULL;
 
     if (fd < 0)
-        return false;
-    if (fstat(fd, &info) || pread(fd, &head, sizeof head, 0) != sizeof head ||
+        return NULL;
+    if (fstat(fd, &info) || !S_ISREG(info.st_mode))
+        fault = "no regular file";
+    if (fault || pread(fd, &head, sizeof head, 0) != sizeof head ||
         memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_phentsize != sizeof segment)
         head.e_phnum = 0;
-    for (int i = 0; i < head.e_phnum && !cut; i++) {
+    for (int i = 0; i < head.e_phnum && !fault; i++) {
         off_t at = (off_t)(head.e_phoff + (size_t)i * sizeof segment);
-        cut = pread(fd, &segment, sizeof segment, at) != sizeof segment ||
-              (segment.p_type == PT_LOAD &&
-               segment.p_offset + segment.p_filesz > (uint64_t)info.st_size);
+        if (pread(fd, &segment, sizeof segment, at) != sizeof segment ||
+            (segment.p_type == PT_LOAD &&
+             segment.p_offset + segment.p_filesz > (uint64_t)info.st_size))
+            fault = "only a part of a file";
     }
     close(fd);
-    return cut;
+    return fault;
 }
 
 static int plugin_load_file(const char *kind, unsigned abi, struct sy_plugin *plugin,
                             struct sy_error *err)
 {
     loader *load = find_loader(); /* not NULL: without one no file is found */
+    const char *fault = plugin_fault_of_file(plugin->path);
 
-    if (plugin_is_cut_short(plugin->path))
+    if (fault)
         return sy_fail(err, ENOEXEC,
-                       "%s plugin \"%s\" cannot be loaded: %s is only a part of a file; copy or "
-                       "install it again",
-                       kind, plugin->name, plugin->path);
+                       "%s plugin \"%s\" cannot be loaded: %s is %s; copy or install it again",
+                       kind, plugin->name, plugin->path, fault);
     plugin->handle = load(plugin->path, RTLD_NOW | RTLD_LOCAL);
     if (!plugin->handle)
         return sy_fail(err, ENOEXEC, "%s plugin \"%s\" cannot be loaded: %s", kind, plugin->name,

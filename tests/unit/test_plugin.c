@@ -228,6 +228,11 @@ START_TEST(test_no_plugin)
     put("nameless", "installed", "x");
     ck_assert_int_eq(rename("installed/shmem_test_x.so", "installed/shmem_tool_x.so"), 0);
     refuses("tool", "x", 1, ENOEXEC, WORDS("not a tool plugin", "shmem_tool_1"));
+    /* Whoever opens a FIFO to read it waits for a writer. */
+    ck_assert_int_eq(mkfifo("installed/shmem_test_fifo.so", 0600), 0);
+    ck_assert_int_eq(mkdir("installed/shmem_test_folder.so", 0700), 0);
+    refuses("test", "fifo", 1, ENOEXEC, WORDS("installed/shmem_test_fifo.so is no regular file"));
+    refuses("test", "folder", 1, ENOEXEC, WORDS("_folder.so is no regular file"));
     /* The first one found is unusable: no other is taken silently. */
     put("nameless", "other", "words");
     setenv("SHMEM_PLUGIN_PATH", "installed:other", 1);

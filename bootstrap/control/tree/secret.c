@@ -37,7 +37,7 @@ static int secret_read(const struct sy_host *host, unsigned char secret[TREE_SEC
     unsigned char text[MOST];
     struct stat st;
     ssize_t length = -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC), code = errno, rc;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), code = errno, rc;
 
     if (fd < 0)
         return host->fail(err, code, "SHMEM_SECRET_FILE=%s cannot be read: %s", path,
