@@ -48,11 +48,9 @@ double sy_silence_look(struct sy_silence *silence, double now, bool heard,
 static double silence_delay(pid_t pid)
 {
     char text[SY_PROC_TEXT];
-    unsigned long long ran, waited = 0;
+    uint64_t ns;
 
-    return sscanf(sy_proc_of(pid, "schedstat", text), "%llu %llu", &ran, &waited) == 2
-               ? (double)waited / 1e9
-               : 0;
+    return sy_proc_queued(sy_proc_of(pid, "schedstat", text), &ns) ? (double)ns / 1e9 : 0;
 }
 
 struct sy_carriers sy_silence_carriers(pid_t pid, bool children)

@@ -3,6 +3,8 @@
 #define SY_UTIL_PROC_H
 
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
@@ -47,6 +49,13 @@ static inline char sy_proc_state(const char *stat)
     const char *after = strrchr(stat, ')');
 
     return after && after[1] ? after[2] : '?';
+}
+
+/* For how many nanoseconds a process or a thread has waited for a processor, by the text of its
+ * file "schedstat". False: the kernel does not count that. */
+static inline bool sy_proc_queued(const char *schedstat, uint64_t *ns)
+{
+    return sscanf(schedstat, "%*u %" SCNu64, ns) == 1;
 }
 
 /* The parent of a process, and its own name; 0: the parent is not in this namespace of processes,

@@ -122,7 +122,7 @@ static void wait_stall_look_for_stop(uint64_t now, uint64_t usual)
     uint64_t queue;
     char text[SY_PROC_TEXT];
 
-    if (sscanf(sy_proc_of_thread(gettid(), "schedstat", text), "%*u %" SCNu64, &queue) != 1)
+    if (!sy_proc_queued(sy_proc_of_thread(gettid(), "schedstat", text), &queue))
         return;
     uint64_t begin = looked + usual + queue - queued;
     if (looked && now > begin + usual) {
