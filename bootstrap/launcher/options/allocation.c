@@ -1,5 +1,6 @@
 /* The hosts that a job is to run on, which a batch system may have given: Slurm, PBS, LSF, and what
  * descends from Grid Engine. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "bootstrap/launcher/memory.h"
@@ -7,6 +8,7 @@
 #include "bootstrap/launcher/options/hostlist.h"
 #include "bootstrap/launcher/stdio/plain.h"
 #include "util/net/host_pattern.h"
+#include "util/text_file.h"
 
 static int allocation_slots(long count)
 {
@@ -61,12 +63,12 @@ static char *allocation_of_lsf(struct sy_hostlist *list)
 static char *allocation_of_grid_engine(struct sy_hostlist *list)
 {
     const char *path = getenv("PE_HOSTFILE");
-    FILE *in = fopen(path, "re");
+    FILE *in = sy_text_file_open(path);
     char *line = NULL, *fault = NULL;
     size_t room = 0;
 
     if (!in)
-        return sy_memory_text("cannot read PE_HOSTFILE=%s: %m", path);
+        return sy_memory_text("cannot read PE_HOSTFILE=%s: %s", path, sy_text_file_why(errno));
     while (!fault && getline(&line, &room, in) >= 0) {
         char name[256], slots[16];
 
