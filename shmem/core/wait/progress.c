@@ -168,10 +168,11 @@ static void wait_progress_event_mode(void)
 }
 
 /* A thread that arms at this moment, and has not said yet that it sleeps, sleeps a millisecond at
- * most (wait.c). */
+ * most (wait.c). Where PEs outnumber processors threads sleep in most waits, so the transports stay
+ * armed. */
 void sy_progress_awake(void)
 {
-    if (progress.mode == SY_PROGRESS_POLLING && !sy_sleep_anybody())
+    if (progress.mode == SY_PROGRESS_POLLING && !sy_wait_crowded() && !sy_sleep_anybody())
         wait_progress_disarm();
 }
 
@@ -436,10 +437,8 @@ static int wait_progress_watch_transports(bool *any, struct sy_error *err)
         return rc;
     atomic_store(&soon_at, 0);
     soon_fd = progress.soon.fd;
-    if (progress.mode == SY_PROGRESS_POLLING)
-        wait_progress_disarm();
-    else
-        wait_progress_event_mode();
+    wait_progress_event_mode();
+    sy_progress_awake();
     return 0;
 }
 
