@@ -37,8 +37,8 @@ enum {
 enum {
     SY_POOL_AMO = 1,     /* SY_REGION_DEVICE: the pool has amo() */
     SY_POOL_DURABLE = 2, /* what sync() has written is there in a later job */
-    SY_POOL_COPY = 4,  /* SY_REGION_DEVICE: copy(), and what stands for it, may be called by several
-                          threads at once */
+    SY_POOL_COPY = 4,  /* SY_REGION_DEVICE: copy(), amo() and what stands for them may be called by
+                          several threads at once; otherwise they are called one at a time */
     SY_POOL_MAP = 8,   /* SY_REGION_DEVICE: the pool has map() and unmap() */
     SY_POOL_AHEAD = 16 /* SY_REGION_DEVICE: the pool has copy_begin() and copy_end() */
 };

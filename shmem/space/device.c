@@ -10,6 +10,7 @@
 #include "core/start/world.h"
 #include "space/device.h"
 #include "util/error.h"
+#include "util/log.h"
 #include "util/option.h"
 #include "util/plugin.h"
 
@@ -95,7 +96,8 @@ static int device_start(struct entry *e, struct sy_error *err)
     if (!e->settings)
         return sy_fail(err, ENOMEM, "no memory for the settings of device %s", table->name);
     if (table->options)
-        rc = sy_options_add(sy_config_options(), table->name, table->options, e->settings, err);
+        rc = sy_options_add(sy_config_options(), table->name, table->options, e->settings,
+                            table->settings_size, err);
     if (!rc)
         rc = table->open(sy_world_host(), e->settings, &e->instance.self, err);
     e->instance.table = table;
@@ -111,7 +113,11 @@ static bool device_try(const struct sy_plugin *found, int type, struct sy_error 
     int rc = sy_plugin_open_found("device", found, SY_DEVICE_ABI, sizeof stubs, &stubs, &e.plugin,
                                   &why);
 
-    if (!rc && ((const struct sy_device *)e.plugin.table)->type != type) {
+    int own = rc ? type : ((const struct sy_device *)e.plugin.table)->type;
+
+    if (own < 0 || own >= TYPES)
+        rc = sy_fail(&why, EPROTO, "its type is %d, but types are 0 to %d", own, TYPES - 1);
+    else if (own != type) {
         device_unload(&e);
         return false;
     }
@@ -123,6 +129,8 @@ static bool device_try(const struct sy_plugin *found, int type, struct sy_error 
     }
     if (e.plugin.table)
         device_unload(&e);
+    if (rc != -ENODEV)
+        sy_log(SY_LOG_WARN, "space", "device plugin %s is left out: %s", found->name, why.text);
     *err = why;
     return false;
 }

@@ -62,6 +62,8 @@ static int pool_check_made(const struct sy_space *space, size_t asked, struct sy
                           ? "ends beyond all addresses"
                       : sy_windows_overlap(region->base, region->length)
                           ? "is symmetric memory already"
+                      : region->kind == SY_REGION_DEVICE && region->fd >= 0
+                          ? "is memory of a device and names a file (fd is not -1)"
                       : pool_file_is_short(region) ? "is longer than its file"
                                                    : NULL;
 

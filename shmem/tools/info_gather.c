@@ -72,7 +72,7 @@ static struct sy_option *info_gather_new_rows(struct info *info, const struct sy
 /* Adds the options of a plugin, and of its instances that SHMEM_TRANSPORTS names. Those of a
  * bootstrap that a transport of the same name has too are there already. */
 static void info_gather_add_options(struct info *info, const char *plugin,
-                                    const struct sy_option *all, void *settings)
+                                    const struct sy_option *all, void *settings, size_t size)
 {
     struct sy_option *rows = info_gather_new_rows(info, all);
     const char *at = sy_config.transports;
@@ -82,11 +82,11 @@ static void info_gather_add_options(struct info *info, const char *plugin,
 
     int rc = rows ? 0 : sy_fail(&err, ENOMEM, "no memory for the options of %s", plugin);
     if (rows && rows->name)
-        rc = sy_options_add(info->options, plugin, rows, settings, &err);
+        rc = sy_options_add(info->options, plugin, rows, settings, size, &err);
     for (; rows && rows->name && *at && !rc; at += strcspn(at, ","), at += *at == ',') {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ",?"), at);
         if (!strncmp(name, plugin, length) && name[length] == '@')
-            rc = sy_options_add(info->options, name, rows, settings, &err);
+            rc = sy_options_add(info->options, name, rows, settings, size, &err);
     }
     free(rows);
     if (rc && !*info->problem.text)
@@ -124,7 +124,7 @@ static void info_gather_add_plugin(struct info *info, int kind, const struct sy_
     }
     p->settings = calloc(1, size + 1);
     if (options && info->options && p->settings)
-        info_gather_add_options(info, p->name, options, p->settings);
+        info_gather_add_options(info, p->name, options, p->settings, size);
 }
 
 static void info_gather_add_plugins(struct info *info)

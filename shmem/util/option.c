@@ -221,8 +221,29 @@ static int option_fill_entry(struct sy_options *set, const char *owner,
                                                         : 0;
 }
 
+/* What a plugin may get wrong in a row. */
+static int option_check_row(const char *owner, const struct sy_option *row, size_t size,
+                            struct sy_error *err)
+{
+    size_t name = strcspn(owner, "@"), needs = sy_option_size(row->type);
+
+    if (row->flags & SY_OPTION_INERT)
+        return 0;
+    if (strcmp(owner, "core") != 0 && (strncmp(row->name, owner, name) || row->name[name] != '.'))
+        return sy_fail(err, EINVAL, "plugin %s: its option '%s' does not begin with '%.*s.'", owner,
+                       row->name, (int)name, owner);
+    if (!needs || (row->type == SY_OPTION_CHOICE && !row->choices))
+        return sy_fail(err, EINVAL, "plugin %s: its option '%s' has no %s", owner, row->name,
+                       needs ? "choices" : "type that there is");
+    if (row->offset > size || needs > size - row->offset)
+        return sy_fail(err, EINVAL,
+                       "plugin %s: its option '%s' lies outside of its settings of %zu bytes",
+                       owner, row->name, size);
+    return 0;
+}
+
 int sy_options_add(struct sy_options *set, const char *owner, const struct sy_option *rows,
-                   void *settings, struct sy_error *err)
+                   void *settings, size_t size, struct sy_error *err)
 {
     struct sy_option_table table = {sy_options_keep(set, "%s", owner), NULL, 0};
     struct sy_option_table *tables;
@@ -239,6 +260,9 @@ int sy_options_add(struct sy_options *set, const char *owner, const struct sy_op
         return sy_fail(err, ENOMEM, "no memory for the options of %s", owner);
     }
     for (size_t i = 0; i < table.count && !rc; i++) {
+        rc = option_check_row(owner, &rows[i], size, err);
+        if (rc)
+            break;
         option_copy_row(set, owner, &table.entry[i], &rows[i]);
         rc = option_fill_entry(set, owner, &table.entry[i], settings, err);
     }

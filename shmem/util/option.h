@@ -32,9 +32,10 @@ int sy_options_read_files(struct sy_options *set, const char *alone, struct sy_e
 /* Adds a table (ended by a NULL name; copied, so that a plugin may be closed afterwards) and fills
  * `settings` from default, files and environment. An empty text for a STRING means its default.
  * owner: "core", a plugin's name or an instance's. A bad value is an error that names the variable
- * or file:line, the value, and what is allowed. */
+ * or file:line, the value, and what is allowed; a plugin's row that cannot be used is one too.
+ * size: bytes of `settings`. */
 int sy_options_add(struct sy_options *set, const char *owner, const struct sy_option *rows,
-                   void *settings, struct sy_error *err);
+                   void *settings, size_t size, struct sy_error *err);
 
 /* Every JSON key must have been claimed by a table, or lie under one of `others` (NULL-ended names
  * of plugins; the keys of those whose table was not added cannot be judged). Error: file, line,

@@ -61,6 +61,9 @@ struct sy_options {
 const char *sy_options_keep(struct sy_options *set, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Bytes of a value of this type in the settings; 0: there is no such type. */
+size_t sy_option_size(enum sy_option_type type);
+
 /* Stores the value that `text` stands for, and its hash. -EINVAL: the text is not valid. */
 int sy_option_assign(struct sy_option_entry *entry, const char *text, void *settings);
 

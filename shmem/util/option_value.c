@@ -59,9 +59,9 @@ static int option_value_parse(const struct sy_option *row, const char *text, uni
     return -EINVAL;
 }
 
-static void option_value_store(const struct sy_option *row, const union value *value,
-                               void *settings)
+size_t sy_option_size(enum sy_option_type type)
 {
+    const union value *value;
     static const size_t sizes[] = {
         [SY_OPTION_BOOL] = sizeof value->boolean,    [SY_OPTION_FLAG] = sizeof value->boolean,
         [SY_OPTION_INT] = sizeof value->integer,     [SY_OPTION_SIZE] = sizeof value->size,
@@ -69,7 +69,7 @@ static void option_value_store(const struct sy_option *row, const union value *v
         [SY_OPTION_CHOICE] = sizeof value->choice,   [SY_OPTION_LIST] = sizeof value->string,
     };
 
-    memcpy((char *)settings + row->offset, value, sizes[row->type]);
+    return (unsigned)type < sizeof sizes / sizeof sizes[0] ? sizes[type] : 0;
 }
 
 static uint32_t option_value_hash(const struct sy_option *row, const union value *value)
@@ -89,7 +89,7 @@ int sy_option_assign(struct sy_option_entry *entry, const char *text, void *sett
     if (option_value_parse(&entry->row, text, &value))
         return -EINVAL;
     entry->hash = option_value_hash(&entry->row, &value);
-    option_value_store(&entry->row, &value, settings);
+    memcpy((char *)settings + entry->row.offset, &value, sy_option_size(entry->row.type));
     return 0;
 }
 

@@ -70,6 +70,10 @@ static void wrong_say(const struct wrong *wrong, void **pool, struct sy_pool_inf
         region->length *= 4;
     if (!strcmp(how, "kind"))
         region->kind = (enum sy_region_kind)77;
+    if (!strcmp(how, "device file") || !strcmp(how, "copy"))
+        region->kind = SY_REGION_DEVICE;
+    if (!strcmp(how, "copy"))
+        region->fd = -1;
     if (!strcmp(how, "text"))
         memset(info->got, 'x', sizeof info->got);
 }
@@ -93,6 +97,14 @@ static int wrong_pool_create(void *self, const struct sy_pool_config *config, vo
                                              : 0;
 }
 
+/* Answers as read() does. */
+static int wrong_copy(void *self, void *pool, enum sy_device_way way, uint64_t offset, void *local,
+                      size_t length, struct sy_error *err)
+{
+    (void)self, (void)pool, (void)way, (void)offset, (void)local, (void)err;
+    return (int)length;
+}
+
 SY_DEVICE_PLUGIN(wrong) = {
     .size = sizeof(struct sy_device),
     .name = "wrong",
@@ -103,4 +115,5 @@ SY_DEVICE_PLUGIN(wrong) = {
     .close = free,
     .pool_create = wrong_pool_create,
     .pool_destroy = wrong_pool_destroy,
+    .copy = wrong_copy,
 };

@@ -29,9 +29,9 @@ struct sy_options *sy_config_options(void)
 static int tables;
 
 int sy_options_add(struct sy_options *set, const char *owner, const struct sy_option *rows,
-                   void *settings, struct sy_error *err)
+                   void *settings, size_t size, struct sy_error *err)
 {
-    (void)set, (void)settings, (void)err;
+    (void)set, (void)settings, (void)size, (void)err;
     tables++;
     ck_assert_int_eq(strncmp(rows->name, owner, strlen(owner)), 0);
     return 0;

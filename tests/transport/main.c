@@ -187,7 +187,8 @@ static void load(void)
         suite.loaded = suite_watch_messages(plugin.table);
         suite.settings = calloc(1, suite.loaded->settings_size + 1);
         if (suite.loaded->options)
-            rc = sy_options_add(options, suite.plugin, suite.loaded->options, suite.settings, &err);
+            rc = sy_options_add(options, suite.plugin, suite.loaded->options, suite.settings,
+                                suite.loaded->settings_size, &err);
     }
     if (!rc)
         return;

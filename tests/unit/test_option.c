@@ -49,7 +49,8 @@ static struct sy_options *load(void)
 
     ck_assert_ptr_nonnull(set);
     err.text[0] = '\0';
-    if (!sy_options_read_files(set, NULL, &err) && !sy_options_add(set, "core", rows, &got, &err))
+    if (!sy_options_read_files(set, NULL, &err) &&
+        !sy_options_add(set, "core", rows, &got, sizeof got, &err))
         return set;
     sy_options_free(set);
     return NULL;
@@ -103,7 +104,8 @@ static void compare(const struct sy_option_shown *option, void *arg)
     if (strcmp(option->row->name, e->name) != 0)
         return;
     ck_assert_str_eq(option->value, e->value);
-    ck_assert_msg(strstr(option->origin, e->origin), "%s: from %s, not %s", e->name, option->origin, e->origin);
+    ck_assert_msg(strstr(option->origin, e->origin), "%s: from %s, not %s", e->name, option->origin,
+                  e->origin);
     e->seen = true;
 }
 
@@ -448,12 +450,12 @@ START_TEST(test_plugin_keys)
     setenv("SHMEM_NET_X", "1", 1);
     struct sy_options *set = load();
     ck_assert_msg(set, "%s", err.text);
-    ck_assert_int_eq(sy_options_add(set, "net", net_rows, &net, &err), 0);
+    ck_assert_int_eq(sy_options_add(set, "net", net_rows, &net, sizeof net, &err), 0);
     ck_assert_int_eq(net.port, 80);
     ck_assert_int_eq(sy_options_check_keys(set, WORDS("net"), &err), -EINVAL);
     ck_assert_msg(strstr(err.text, "shmem.json:2") && strstr(err.text, "net.port"), "%s", err.text);
     setenv("SHMEM_NET_PORT", "65536", 1);
-    ck_assert_int_eq(sy_options_add(set, "net", net_rows, &net, &err), -EINVAL);
+    ck_assert_int_eq(sy_options_add(set, "net", net_rows, &net, sizeof net, &err), -EINVAL);
     ck_assert_msg(strstr(err.text, "SHMEM_NET_PORT=65536"), "%s", err.text);
     sy_options_free(set);
 }
@@ -570,13 +572,45 @@ START_TEST(test_rows_are_copied)
     long port;
     struct sy_options *set = load();
 
-    ck_assert_int_eq(sy_options_add(set, "net", net_rows, &port, &err), 0);
+    ck_assert_int_eq(sy_options_add(set, "net", net_rows, &port, sizeof port, &err), 0);
     memset(name, 'x', sizeof name - 1);
     memset(def, 'x', sizeof def - 1);
     memset(net_rows, 0, sizeof net_rows);
     job_hash(set, 3, "net.port");
     sy_options_free(set);
     sy_options_free(NULL);
+}
+END_TEST
+
+/* A plugin's rows may be anybody's. */
+START_TEST(rows_that_cannot_be_used_are_refused)
+{
+    static const struct {
+        struct sy_option row;
+        const char *words;
+    } wrong[] = {
+        {{"port", SY_OPTION_INT, 0, 0, "1", NULL, 0, 9, NULL, ""}, "does not begin with 'net.'"},
+        {{"nets.port", SY_OPTION_INT, 0, 0, "1", NULL, 0, 9, NULL, ""},
+         "does not begin with 'net.'"},
+        {{"net.port", (enum sy_option_type)77, 0, 0, "1", NULL, 0, 9, NULL, ""}, "no type"},
+        {{"net.port", SY_OPTION_CHOICE, 0, 0, "a", NULL, 0, 9, NULL, ""}, "has no choices"},
+        {{"net.port", SY_OPTION_INT, 0, 1, "1", NULL, 0, 9, NULL, ""}, "settings of 8 bytes"},
+        {{"net.port", SY_OPTION_INT, 0, SIZE_MAX, "1", NULL, 0, 9, NULL, ""},
+         "settings of 8 bytes"}};
+    const struct sy_option inert = {
+        "port", SY_OPTION_INT, SY_OPTION_INERT, 99, "", NULL, 0, 0, NULL, ""};
+    long port = 7;
+
+    for (size_t i = 0; i <= sizeof wrong / sizeof wrong[0]; i++) {
+        const bool good = i == sizeof wrong / sizeof wrong[0];
+        const struct sy_option table[] = {good ? inert : wrong[i].row, {.name = NULL}};
+        struct sy_options *set = load();
+        ck_assert_int_eq(sy_options_add(set, "net@a", table, &port, sizeof port, &err),
+                         good ? 0 : -EINVAL);
+        ck_assert_msg(good || strstr(err.text, wrong[i].words), "%s", err.text);
+        ck_assert_int_eq(port, 7);
+        sy_options_free(set);
+    }
 }
 END_TEST
 
@@ -604,6 +638,7 @@ int main(void)
     tcase_add_test(all, test_info_lines);
     tcase_add_test(all, test_hashes);
     tcase_add_test(all, test_rows_are_copied);
+    tcase_add_test(all, rows_that_cannot_be_used_are_refused);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }

@@ -80,8 +80,12 @@ static void staged_end(unsigned window)
 static SY_COLD void staged_fail(unsigned window, const char *what, const struct sy_error *err,
                                 int rc)
 {
-    sy_fatal("%s memory of device %s: %s", what, atomic_load(&staged[window].device)->name,
-             *err->text ? err->text : strerror(-rc));
+    const char *name = atomic_load(&staged[window].device)->name;
+
+    if (rc > 0)
+        sy_fatal("%s memory of device %s: the plugin answers %d, which is neither 0 nor -errno",
+                 what, name, rc);
+    sy_fatal("%s memory of device %s: %s", what, name, *err->text ? err->text : strerror(-rc));
 }
 
 static const char *staged_copying(bool in)

@@ -113,25 +113,6 @@ static int route_check_names(const char *list, bool exclude, const struct sy_plu
 
 /* ---- what a plugin may get wrong ---- */
 
-static int route_check_rows(const char *name, const struct sy_transport *table,
-                            struct sy_error *err)
-{
-    size_t length = strlen(name);
-
-    for (const struct sy_option *row = table->options; row && row->name; row++) {
-        if (row->flags & SY_OPTION_INERT)
-            continue;
-        if (!table->settings_size)
-            return sy_fail(err, EINVAL, "it has options, but no settings for their values");
-        if (strncmp(row->name, name, length) || row->name[length] != '.')
-            return sy_fail(err, EINVAL, "its option '%s' does not begin with '%s.'", row->name,
-                           name);
-        if (row->type == SY_OPTION_CHOICE && !row->choices)
-            return sy_fail(err, EINVAL, "its option '%s' has no choices", row->name);
-    }
-    return 0;
-}
-
 static int route_check_messages(const struct sy_transport *table, struct sy_error *err)
 {
     const struct sy_transport *stubs = &sy_transport_stubs;
@@ -152,8 +133,7 @@ static int route_check_messages(const struct sy_transport *table, struct sy_erro
     return 0;
 }
 
-static int route_check_table(const char *name, const struct sy_transport *table,
-                             struct sy_error *err)
+static int route_check_table(const struct sy_transport *table, struct sy_error *err)
 {
     const struct sy_transport *stubs = &sy_transport_stubs;
 
@@ -170,8 +150,7 @@ static int route_check_table(const char *name, const struct sy_transport *table,
                            row->name);
     if ((table->mark == stubs->mark) != (table->reached == stubs->reached))
         return sy_fail(err, EINVAL, "it has only one of mark and reached");
-    int rc = route_check_messages(table, err);
-    return rc ? rc : route_check_rows(name, table, err);
+    return route_check_messages(table, err);
 }
 
 unsigned sy_routes_able(const struct sy_route_transport *t)
@@ -207,7 +186,8 @@ static int route_add_options(struct sy_route_transport *t, struct sy_options *op
 {
     t->settings = calloc(1, t->table->settings_size);
     return t->settings
-               ? sy_options_add(options, t->plugin.name, t->table->options, t->settings, err)
+               ? sy_options_add(options, t->plugin.name, t->table->options, t->settings,
+                                t->table->settings_size, err)
                : sy_fail(err, ENOMEM, "no memory for the settings of transport %s", t->plugin.name);
 }
 
@@ -230,7 +210,7 @@ static int route_load(const struct sy_plugin *found, const char *name, struct sy
     t->plugin.name = strdup(name);
     if (!t->plugin.name)
         rc = sy_fail(err, ENOMEM, "no memory for transport %s", name);
-    else if (route_check_table(found->name, t->table, &why))
+    else if (route_check_table(t->table, &why))
         rc = sy_fail(err, EPROTO, "transport plugin %s: %s", found->name, why.text);
     else if (t->table->options)
         rc = route_add_options(t, options, err);

@@ -193,7 +193,9 @@ static int boot_choose_named(const char *name, struct sy_error *err)
 static int boot_add_options(const struct sy_bootstrap *b, struct sy_options *options,
                             struct sy_error *err)
 {
-    return b->options ? sy_options_add(options, b->name, b->options, settings, err) : 0;
+    return b->options
+               ? sy_options_add(options, b->name, b->options, settings, b->settings_size, err)
+               : 0;
 }
 
 static void boot_drop(void)

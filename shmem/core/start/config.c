@@ -280,7 +280,8 @@ struct sy_options *sy_config_load(const char *file, struct sy_error *err)
         sy_fail(err, ENOMEM, "no memory for options");
         return NULL;
     }
-    if (sy_options_read_files(set, file, err) || sy_options_add(set, "core", rows, &read, err)) {
+    if (sy_options_read_files(set, file, err) ||
+        sy_options_add(set, "core", rows, &read, sizeof read, err)) {
         sy_options_free(set);
         return NULL;
     }
