@@ -295,7 +295,7 @@ struct sy_transport {
 
     /* A descriptor that is readable while progress() has work that came from outside; asked for
      * once. The progress thread sleeps on it, and, where PEs outnumber processors, so do threads
-     * that wait. -1: this PE never has such work. */
+     * that wait. -1: this PE never has such work; a transport that carries messages has one. */
     int (*wait_fd)(void *self);
 
     /* Optional: a thread is about to sleep until wait_fd() is readable. Returns

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "bootstrap/launcher/head/run.h"
 #include "suite.h"
@@ -249,8 +250,9 @@ START_TEST(an_error_ends_the_job)
     ck_assert(!stopped);
     clock_pass(10);
     ck_assert(stopped);
-    SAID("0 PE 0 on host h (pid 100) does not end even when killed: it is stuck in the kernel");
-    UNSAID("PE 1 on host h (pid 101) does not");
+    SAID("0 PE 0 on host h (pid 100) has not ended 10 s after it was killed: it is stuck in the "
+         "kernel, or");
+    UNSAID("PE 1 on host h (pid 101) has not");
 }
 END_TEST
 
@@ -350,6 +352,16 @@ START_TEST(who_is_waited_for_may_not_leave)
     ck_assert_int_eq(run.status, 1);
     SAID("PE 1 on host h (pid 101) exited with status 0 without shmem_init, while others wait for "
          "it in 'start'");
+}
+END_TEST
+
+START_TEST(a_limit_of_processor_time_is_named)
+{
+    setrlimit(RLIMIT_CPU, &(struct rlimit){1000, 1000});
+    dies(2, SIGKILL);
+    sy_judge(&run);
+    SAID("was killed by signal 9 (Killed), perhaps at its limit of processor time (ulimit -Ht); "
+         "stop");
 }
 END_TEST
 
@@ -626,8 +638,8 @@ static Suite *judge_suite(void)
          {an_error_ends_the_job, a_signal_ends_it_at_once, a_signal_goes_before_an_error,
           the_first_end_counts, an_abort_waits_for_a_signal, who_aborts_may_end_anyhow,
           leaving_early_is_an_error, a_program_without_the_library_ends_well,
-          who_is_waited_for_may_not_leave, the_others_may_go_on, signals_to_oshrun,
-          the_grace_that_is_given}},
+          who_is_waited_for_may_not_leave, the_others_may_go_on, a_limit_of_processor_time_is_named,
+          signals_to_oshrun, the_grace_that_is_given}},
         {"deadlocks",
          {a_deadlock, one_has_left, one_computes, one_has_gone_on, one_does_not_answer,
           a_job_that_ends_is_left_alone}},

@@ -66,7 +66,8 @@ static bool daemon_start_enough_descriptors(struct sy_daemon *daemon)
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
         return true;
     return daemon_start_trouble(
-        daemon, 1, "%d PEs on one host need %llu descriptors, and the limit is %llu (ulimit -Hn)",
+        daemon, 1,
+        "%d PEs on one host need %llu descriptors, and the limit is %llu; raise it (ulimit -Hn)",
         daemon->count, (unsigned long long)needed, (unsigned long long)limit.rlim_cur);
 }
 

@@ -62,9 +62,9 @@ static void ending_give_up(struct sy_run *run)
     for (int pe = 0; pe < run->npes; pe++) {
         if (run->pes[pe].alive)
             sy_run_say(run, SY_SAY_ALWAYS,
-                       "PE %d on host %s (pid %d) does not end even when killed: %s stuck in the "
-                       "kernel and is left behind",
-                       pe, run->pes[pe].node->name, (int)run->pes[pe].pid,
+                       "PE %d on host %s (pid %d) has not ended %g s after it was killed: %s stuck "
+                       "in the kernel, or waits for a processor, and is left behind",
+                       pe, run->pes[pe].node->name, (int)run->pes[pe].pid, STUCK,
                        run->pes[pe].node->local ? "it is" : "it or oshrun's agent there is");
     }
     ev_break(run->loop, EVBREAK_ALL);

@@ -1,8 +1,10 @@
 /* PEs that end, and which of these ends are failures of the job. */
 #include "bootstrap/launcher/head/run.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 /* Whether the others are to go on (--kill-on-bad-exit=0); then the job ends with the first
@@ -20,17 +22,27 @@ static const char *judge_rest(const struct sy_run *run)
     return run->flags->tolerant ? "" : sy_ending_rest(run, false);
 }
 
+/* Why the kernel may have sent a signal; "" where nothing is known. */
+static const char *judge_cause(const struct sy_pe *pe, int number)
+{
+    struct rlimit time;
+
+    if (pe->memory_short)
+        return ", most likely for lack of memory: the kernel has ended processes there for it "
+               "since the job began";
+    if (number == SIGKILL && pe->node->local && !getrlimit(RLIMIT_CPU, &time) &&
+        time.rlim_max != RLIM_INFINITY)
+        return ", perhaps at its limit of processor time (ulimit -Ht)";
+    return "";
+}
+
 static void judge_end_signalled(struct sy_run *run, const struct sy_pe *pe)
 {
     int number = WTERMSIG(pe->wait_status);
 
     sy_run_say(run, SY_SAY_ENDING, "PE %d on host %s (pid %d) was killed by signal %d (%s%s)%s%s",
                pe->number, pe->node->name, (int)pe->pid, number, strsignal(number),
-               WCOREDUMP(pe->wait_status) ? ", core dumped" : "",
-               pe->memory_short
-                   ? ", most likely for lack of memory: the kernel has ended processes "
-                     "there for it since the job began"
-                   : "",
+               WCOREDUMP(pe->wait_status) ? ", core dumped" : "", judge_cause(pe, number),
                judge_rest(run));
     if (!judge_goes_on(run, 128 + number))
         sy_ending_begin(run, 128 + number, SY_GRACE_FAILED);

@@ -106,7 +106,9 @@ static int route_check_names(const char *list, bool exclude, const struct sy_plu
                            "SHMEM_TRANSPORTS names '%s', but there is no such transport; there is: "
                            "%s%s",
                            name, *have ? have : "none at all",
-                           *name == '^' ? " (a ^ stands once, before the whole list)" : "");
+                           *name == '^'        ? " (a ^ stands once, before the whole list)"
+                           : strchr(name, '/') ? " (a plugin's folder belongs in SHMEM_PLUGIN_PATH)"
+                                               : "");
     }
     return 0;
 }

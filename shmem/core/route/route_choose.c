@@ -210,7 +210,7 @@ static int route_choose_note_descriptors(struct sy_error *err)
     for (unsigned i = 0; i < sy_routes.count; i++) {
         struct sy_route_transport *t = &sy_routes.transport[i];
         t->wait_fd = t->table->wait_fd(t->self);
-        if (t->wait_fd >= 0 && fcntl(t->wait_fd, F_GETFD) < 0)
+        if (t->wait_fd >= 0 ? fcntl(t->wait_fd, F_GETFD) < 0 : sy_routes_able(t) & SY_REACH_MESSAGE)
             return sy_fail(err, EPROTO,
                            "transport %s: its wait_fd() answers %d, which is not a descriptor",
                            t->plugin.name, t->wait_fd);
