@@ -199,8 +199,8 @@ struct sy_transport {
     int (*connect)(void *self, const void *addresses, size_t stride, double seconds,
                    struct sy_error *err);
 
-    /* What is possible towards PE pe: SY_REACH_ bits. The answer never changes after connect(). If
-     * one side of a pair does not reach the other, the core uses the transport for neither. */
+    /* What is possible towards PE pe, another one: SY_REACH_ bits, the same ever after connect().
+     * If one side of a pair does not reach the other, the core uses the transport for neither. */
     unsigned (*reach)(void *self, int pe);
 
     /* The address, in this process, of a window of PE pe; or NULL. All bytes of the window can be

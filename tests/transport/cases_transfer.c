@@ -10,10 +10,11 @@ enum { FENCE = 16 }; /* bytes before and behind a transfer that must stay */
 void case_reach(void)
 {
     const unsigned data = SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
-    unsigned char reach[SUITE_PES];
+    unsigned char reach[SUITE_PES] = {0};
 
     for (int pe = 0; pe < suite.npes; pe++)
-        reach[pe] = (unsigned char)suite.table->reach(suite.self, pe);
+        if (pe != suite.pe)
+            reach[pe] = (unsigned char)suite.table->reach(suite.self, pe);
     suite_exchange(reach, sizeof reach);
     for (int pe = 0; pe < suite.npes; pe++) {
         if (pe == suite.pe)

@@ -427,11 +427,11 @@ int suite_open(struct sy_error *err)
 static void enter_peer(int pe)
 {
     const unsigned data = SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
-    unsigned reach = suite.table->reach(suite.self, pe);
     bool neighbour = suite.neighbours && host_place(pe).node == host_place(suite.pe).node;
 
     if (pe == suite.pe)
         return;
+    unsigned reach = suite.table->reach(suite.self, pe);
     for (unsigned w = 0; w < SUITE_WINDOWS; w++)
         if (neighbour)
             suite.mapped[pe][w] = suite_memory(pe, w);
