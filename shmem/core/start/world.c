@@ -232,7 +232,7 @@ static int world_start(struct sy_error *err)
         sy_ctx_control_open();
     if (rc)
         return rc;
-    rc = sy_wait_open(sy_config.wait, host.crowded, !host.threads && !host.unattended, err);
+    rc = sy_wait_open(sy_config.wait, host.crowded, !host.threads, err);
     if (rc)
         return rc;
     return sy_progress_start(sy_config.progress, err);

@@ -29,13 +29,16 @@
 #include "util/says.h"
 #include "util/symbol.h"
 
+/* How long to look for the end of what is outstanding, and the first time between two looks. */
+#define OUTSTANDING_NS UINT64_C(20000000)
+#define MOMENT_NS      UINT64_C(500000)
+
 /* Multiple of the time limit where no PE is in shmem_finalize: the program may be waiting for
  * something from outside. */
 #define LONG 12
 
 enum {
     MOST = 64,         /* threads */
-    LOOKS = 40,        /* at what is outstanding */
     STACK_WORDS = 1024 /* of a thread that sleeps, from its stack pointer on */
 };
 
@@ -213,29 +216,33 @@ static bool wait_blocked_has_children(void)
            errno != ECHILD;
 }
 
-static bool wait_blocked_has_outstanding(void)
+/* Less than 0: a transport cannot tell. */
+static int wait_blocked_outstanding(void)
 {
     struct sy_outstanding one;
+    int count = 0;
 
-    for (unsigned i = 0; i < sy_routes.count; i++)
-        if (sy_routes.transport[i].table->outstanding(sy_routes.transport[i].self, &one, 1) != 0)
-            return true;
-    return false;
+    for (unsigned i = 0; i < sy_routes.count && !count; i++)
+        count = sy_routes.transport[i].table->outstanding(sy_routes.transport[i].self, &one, 1);
+    return count;
 }
 
 /* The same for some milliseconds. A transport cannot tell while a thread that waits is polling it,
  * and may ask the other side whether the last messages have arrived only when it is asked itself.
- */
+ * Each look comes later than the one before: hundreds of PEs on a host may be looking. */
 static bool wait_blocked_stays_outstanding(void)
 {
-    const struct timespec moment = {.tv_nsec = 500 * 1000};
+    struct timespec moment = {0};
 
-    for (int look = 0; look < LOOKS; look++) {
-        if (!wait_blocked_has_outstanding())
+    for (uint64_t waited = 0;; waited += (uint64_t)moment.tv_nsec) {
+        int count = wait_blocked_outstanding();
+        if (!count)
             return false;
+        moment.tv_nsec = count > 0 && waited ? 2 * moment.tv_nsec : (long)MOMENT_NS;
+        if (waited + (uint64_t)moment.tv_nsec > OUTSTANDING_NS)
+            return true;
         nanosleep(&moment, NULL);
     }
-    return true;
 }
 
 /* Whether a handler of the program's, not the library's, may end a wait. Those of crashes do not.

@@ -33,7 +33,8 @@
 /* Looks within SHMEM_STALL_REPORT: a report is late by the time between two of them, at most. */
 #define LOOKS_FOR_STALLS 4
 
-/* Looks within SHMEM_DEADLOCK_TIMEOUT. */
+/* Looks within SHMEM_DEADLOCK_TIMEOUT. Where a PE has waited for longer they are as many within the
+ * time for which it has: hundreds of PEs on a host would take its processors by looking. */
 #define LOOKS_FOR_BLOCKED 10
 
 /* The beats of watch mode. The first one is short, because the application most often polled in
@@ -305,8 +306,11 @@ static void on_stop(struct ev_loop *loop, ev_async *watcher, int events)
 
 static void wait_progress_on_blocked(struct ev_loop *loop, ev_timer *watcher, int events)
 {
-    (void)loop, (void)watcher, (void)events;
-    sy_tell_blocked();
+    double waited = sy_tell_blocked(), least = sy_config.deadlock_timeout;
+
+    (void)events;
+    ev_timer_set(watcher, (waited > least ? waited : least) / LOOKS_FOR_BLOCKED, 0.);
+    ev_timer_start(loop, watcher);
 }
 
 /* The job has lasted for a while, so some preparation is worth its time. */
@@ -478,8 +482,7 @@ static int wait_progress_start_thread(struct sy_error *err)
     ev_timer_init(&progress.settled, wait_progress_on_settled, SETTLED, 0.);
     ev_timer_start(progress.loop, &progress.settled);
     ev_timer_init(&progress.blocked, wait_progress_on_blocked,
-                  sy_config.deadlock_timeout / LOOKS_FOR_BLOCKED,
-                  sy_config.deadlock_timeout / LOOKS_FOR_BLOCKED);
+                  sy_config.deadlock_timeout / LOOKS_FOR_BLOCKED, 0.);
     if (sy_config.deadlock_timeout > 0)
         ev_timer_start(progress.loop, &progress.blocked);
     if (sy_config.stall_report > 0)

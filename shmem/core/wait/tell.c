@@ -72,18 +72,19 @@ void sy_tell_stalled(double every)
         tell_launcher(false);
 }
 
-void sy_tell_blocked(void)
+double sy_tell_blocked(void)
 {
     unsigned flags;
     double seconds;
     uint64_t wait = sy_blocked_look(sy_config.deadlock_timeout, &flags, &seconds);
 
     if (!wait || (wait == told.wait && flags == told.flags && seconds < 2 * told.seconds))
-        return;
+        return seconds;
     told.flags = flags;
     told.wait = wait;
     told.seconds = seconds;
     sy_boot->blocked(sy_boot_self, wait, flags);
+    return seconds;
 }
 
 void sy_tell_hear_out(void)

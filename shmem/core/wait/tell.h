@@ -11,8 +11,9 @@ void sy_tell_asked(void);
 void sy_tell_stalled(double every);
 
 /* Tells it that this PE is blocked (SHMEM_DEADLOCK_TIMEOUT), again each time the wait has doubled,
- * and after it has asked: in vain, since the job goes on. */
-void sy_tell_blocked(void);
+ * and after it has asked: in vain, since the job goes on. For how many seconds this PE has waited.
+ */
+double sy_tell_blocked(void);
 
 /* Gives the launcher a second to end the job itself, before this PE does so because it cannot reach
  * another one: a PE that fails closes its connections before the launcher knows its status and can

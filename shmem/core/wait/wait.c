@@ -27,8 +27,12 @@
  * processor for the one that they wait for. */
 #define BLIND_SLEEP_A_PE_NS UINT64_C(50000)
 
-/* The longest sleep that an arrival ends: a safeguard only. */
-#define LONGEST_SLEEP_NS UINT64_C(50000000)
+/* The longest sleep that an arrival ends, a safeguard only: at first, and after a long wait. It
+ * grows with the wait, since hundreds of PEs that wait on a host leave little to others if each of
+ * them looks twenty times a second. */
+#define SAFE_SLEEP_NS    UINT64_C(50000000)
+#define LONGEST_SLEEP_NS UINT64_C(500000000)
+#define SAFE_SLEEP_PART  16
 
 /* Times since the first rest: how long a thread polls transports without yielding, and how long it
  * only yields. Where PEs outnumber processors and only exchange messages, a yield and a poll cost a
@@ -158,6 +162,15 @@ static uint64_t wait_blind_length(uint64_t waited)
     return length < policy.longest_sleep ? length : policy.longest_sleep;
 }
 
+static uint64_t wait_safe_length(uint64_t waited)
+{
+    uint64_t length = waited / SAFE_SLEEP_PART;
+
+    if (length < SAFE_SLEEP_NS)
+        return SAFE_SLEEP_NS;
+    return length < LONGEST_SLEEP_NS ? length : LONGEST_SLEEP_NS;
+}
+
 /* An arrival through a transport ends the sleep; its length matters only where something else may
  * end the wait. told: the descriptors tell of all that arrives. kept: this thread has taken over
  * from the progress thread until its wait is over. Else that one may leave the transports to
@@ -167,7 +180,7 @@ static uint64_t wait_sleep_length(uint64_t waited, bool told, bool kept)
     if (!policy.by_arrival || !told)
         return wait_blind_length(waited);
     if (policy.alone && kept)
-        return LONGEST_SLEEP_NS;
+        return wait_safe_length(waited);
     return waited < policy.longest_sleep ? waited : policy.longest_sleep;
 }
 
