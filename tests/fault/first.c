@@ -2,8 +2,9 @@
  *   first around|puts|full [LATE SECONDS]
  * Each PE puts to all others: around, beginning with the one after itself; puts: in the order of
  * their numbers; full: as around, without a file descriptor left. PE LATE does nothing of the
- * library's for a while before that. */
+ * library's for a while before that; -1 seconds: it is stopped. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -43,7 +44,7 @@ int main(int argc, char **argv)
     for (int pe = 0; pe < n; pe++)
         source[pe] = 1000L * me + pe + 1;
     if (argc > 3 && atoi(argv[2]) == me)
-        sleep((unsigned)atoi(argv[3]));
+        atoi(argv[3]) < 0 ? raise(SIGSTOP) : (int)sleep((unsigned)atoi(argv[3]));
     if (argc > 1 && !strcmp(argv[1], "full")) {
         use_up_descriptors();
         shmem_barrier_all();

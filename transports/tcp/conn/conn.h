@@ -98,7 +98,8 @@ void sy_tcp_connect_start(struct tcp_net *net, struct tcp_stream *stream, int pe
                           const void *address, size_t size, bool first);
 
 /* Whether an attempt has a connection on which the peer has not begun the handshake for a while:
- * its machine is there, and it may be stopped. */
+ * its machine is there, and it may be stopped. A PE that answers only while it waits itself may
+ * leave it at any step of the handshake. */
 bool sy_tcp_attempt_is_silent(struct tcp_net *net, int pe, unsigned number);
 
 /* Ends connecting a stream, without telling it. */

@@ -170,9 +170,17 @@ static double outage_limit_of(struct tcp *tcp, const struct tcp_outage *outage, 
     return first ? tcp->host->start->init_timeout : tcp->settings.reconnect_timeout;
 }
 
+/* Of a peer that has never been reached only a silent connection is a sign of life. */
 static const char *outage_reason(const struct tcp_peer *peer)
 {
-    return peer->why[0] ? peer->why : "no attempt has come to its end yet";
+    const struct tcp_outage *outage = &peer->outage;
+
+    if (peer->why[0])
+        return peer->why;
+    return !outage->met && outage->sign && outage->sign == outage->looked
+               ? "its host has taken a connection, on which the PE does not answer: is it stopped, "
+                 "or its host overloaded?"
+               : "no attempt has come to its end yet";
 }
 
 static void outage_tell(struct tcp_peer *peer, uint64_t now, double left, const char *name)
@@ -253,7 +261,7 @@ static uint64_t outage_machine_heard(const struct tcp_peer *peer, uint64_t now)
 }
 
 /* A connection on which no handshake comes is a sign of life of the machine. The first contact is
- * limited all the same, since a start is. */
+ * limited all the same, since a start is; but for a PE that answers only while it waits itself. */
 static uint64_t outage_counts_from(struct tcp_peer *peer, uint64_t now)
 {
     struct tcp_outage *outage = &peer->outage;
@@ -262,8 +270,9 @@ static uint64_t outage_counts_from(struct tcp_peer *peer, uint64_t now)
         outage->sign = now;
     else if (outage->met)
         outage->sign = outage_latest(outage->sign, outage_machine_heard(peer, now));
-    return outage->narrow || !outage->met ? outage->since
-                                          : outage_latest(outage->since, outage->sign);
+    return outage->narrow || !(outage->met || peer->tcp->host->unattended)
+               ? outage->since
+               : outage_latest(outage->since, outage->sign);
 }
 
 /* Moves everything that is counted from by the time by which this look is late. */
