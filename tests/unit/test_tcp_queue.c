@@ -15,7 +15,7 @@ static char taken[2 * SIZE];
 static void begin(void)
 {
     memset(&tx, 0, sizeof tx);
-    ck_assert_int_eq(sy_tcp_queue_open(&queue, &tx, SIZE), 0);
+    ck_assert_int_eq(sy_tcp_queue_open(&queue, &tx, SIZE, SIZE), 0);
     ck_assert_uint_eq(queue.ring.size, SIZE);
 }
 
@@ -71,6 +71,33 @@ START_TEST(stays_in_front)
         ck_bytes(0, 48, i & 127);
         ck_assert(sy_tcp_queue_release(&queue, sy_tx_sent(&tx)));
     }
+    end();
+}
+END_TEST
+
+/* A ring that has been full asks, takes nothing until it is empty, and then is the larger one. */
+START_TEST(grows)
+{
+    memset(&tx, 0, sizeof tx);
+    ck_assert_int_eq(sy_tcp_queue_open(&queue, &tx, SIZE, 2 * SIZE), 0);
+    for (int i = 0; i < SIZE / 4096; i++)
+        ck_assert(append(4096, i));
+    ck_assert(!append(16, 1));
+    ck_assert_uint_eq(tx.ask, SIZE);
+    ck_assert_uint_eq(take(), SIZE);
+    for (int i = 0; i < SIZE / 4096; i++)
+        ck_bytes((size_t)i * 4096, 4096, i);
+    ck_assert(sy_tcp_queue_release(&queue, SIZE - 4096));
+    ck_assert(!append(16, 1));
+    ck_assert(sy_tcp_queue_release(&queue, SIZE));
+    for (int i = 0; i < 2 * SIZE / 4096; i++)
+        ck_assert(append(4096, i));
+    ck_assert(!append(16, 1));
+    ck_assert_uint_eq(queue.ring.size, 2 * SIZE);
+    ck_assert_uint_eq(tx.ask, SIZE); /* it is as large as it may be */
+    ck_assert_uint_eq(take(), 2 * SIZE);
+    for (int i = 0; i < 2 * SIZE / 4096; i++)
+        ck_bytes((size_t)i * 4096, 4096, i);
     end();
 }
 END_TEST
@@ -165,6 +192,7 @@ int main(void)
     TCase *calls = tcase_create("queue");
 
     tcase_add_test(calls, stays_in_front);
+    tcase_add_test(calls, grows);
     tcase_add_test(calls, holds_all);
     tcase_add_test(calls, has_segments);
     tcase_add_test(calls, lets_go);

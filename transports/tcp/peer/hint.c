@@ -308,7 +308,7 @@ bool sy_tcp_hint_raise(struct sy_engine_peer *requests, uint64_t header, uint64_
 }
 
 /* Appends the kept RAISE to the stream, by the producer or in its place. False: there is no room.
- */
+ * A full queue asks for word of what has been applied, which has to be sent. */
 static bool hint_append_kept(struct tcp_peer *peer)
 {
     struct tcp_hint *hint = &peer->hint;
@@ -320,8 +320,11 @@ static bool hint_append_kept(struct tcp_peer *peer)
         return true;
     sy_combine_close(&peer->requests);
     room = sy_tcp_queue_reserve(&peer->stream.queue[TCP_REQUESTS], sizeof word);
-    if (!room)
+    if (!room) {
+        if (peer->stream.queue[TCP_REQUESTS].full)
+            sy_engine_send_later(&peer->requests, false);
         return false;
+    }
     memcpy(room, word, sizeof word);
     hint_joins(peer, sizeof word);
     sy_tx_commit(&peer->requests.tx, sizeof word);

@@ -25,9 +25,16 @@ static struct sy_engine_peer *requests_route(struct sy_engine *engine, int pe, u
     return peer ? &peer->requests : NULL;
 }
 
+/* A full queue asks for word of what has been applied, which has to be sent. */
 static bool requests_room(struct sy_engine_peer *requests, size_t bytes)
 {
-    return sy_tcp_queue_room(&sy_tcp_peer_of(requests)->stream.queue[TCP_REQUESTS], bytes);
+    struct tcp_queue *queue = &sy_tcp_peer_of(requests)->stream.queue[TCP_REQUESTS];
+
+    if (sy_tcp_queue_room(queue, bytes))
+        return true;
+    if (queue->full)
+        sy_engine_send_later(requests, false);
+    return false;
 }
 
 static void requests_send(struct sy_engine_peer *requests)

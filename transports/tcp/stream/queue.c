@@ -10,10 +10,11 @@
 #define SPARES 8u    /* copies that are kept */
 #define WORDS  64u   /* bytes of records that make no frame of their own */
 
-int sy_tcp_queue_open(struct tcp_queue *queue, struct sy_tx *tx, size_t size)
+int sy_tcp_queue_open(struct tcp_queue *queue, struct sy_tx *tx, size_t size, size_t most)
 {
     memset(queue, 0, sizeof *queue);
     queue->tx = tx;
+    queue->most = most;
     int rc = sy_tcp_ring_open(&queue->ring, size);
     if (!rc)
         tx->at = tx->end = queue->ring.base;
@@ -93,17 +94,46 @@ void sy_tcp_queue_close(struct tcp_queue *queue)
     sy_tcp_ring_close(&queue->ring);
 }
 
+/* Nothing is in the queue. Where there is no memory for the larger ring it keeps the one it has. */
+static void queue_grow(struct tcp_queue *queue)
+{
+    struct tcp_ring ring;
+
+    queue->full = false;
+    if (sy_tcp_ring_open(&ring, queue->most)) {
+        queue->most = queue->ring.size;
+        return;
+    }
+    sy_tcp_ring_close(&queue->ring);
+    queue->ring = ring;
+}
+
+/* There is no room. Before there is a larger ring all must have been applied, which the other side
+ * is asked to say. */
+static bool queue_is_full(struct tcp_queue *queue)
+{
+    if (queue->ring.size < queue->most) {
+        queue->full = true;
+        sy_tx_ask(queue->tx, queue_get(&queue->tx->tail));
+    }
+    return false;
+}
+
 bool sy_tcp_queue_room(struct tcp_queue *queue, size_t bytes)
 {
     struct sy_tx *tx = queue->tx;
     uint64_t end = queue_get(&tx->tail) - queue->in_segments;
     uint64_t used = end - atomic_load_explicit(&queue->applied.ring, memory_order_acquire);
-    size_t room = queue->ring.size - (size_t)used, most = bytes > WINDOW ? bytes : WINDOW;
+    size_t most = bytes > WINDOW ? bytes : WINDOW;
 
-    if (!used)
+    if (!used) {
         queue->shift = -end;
-    if (bytes > room)
-        return false;
+        if (queue->full)
+            queue_grow(queue);
+    }
+    size_t room = queue->ring.size - (size_t)used;
+    if (bytes > room || queue->full)
+        return queue_is_full(queue);
     tx->at = queue_at(queue, end);
     tx->end = tx->at + (room < most ? room : most);
     return true;

@@ -15,8 +15,10 @@
  * side can confirm it, and `applied` moves by such confirmations alone, which come through the
  * kernel too, or under both locks. The producer takes that space a window at a time. When all of
  * the ring is free, it begins at the front again (`shift`, which nobody reads while nothing is in
- * the queue): so a queue that never has much to hold touches few pages. Those of a queue that has
- * been empty for a while go back to the kernel (idle.c). */
+ * the queue): so a queue that never has much to hold touches few pages. One that always has
+ * something to hold goes round in its ring, which therefore is small at first: when it has been
+ * full, and then is empty, there is a larger one in its place. Pages of a queue that has been empty
+ * for a while go back to the kernel (idle.c). */
 #ifndef TCP_QUEUE_H
 #define TCP_QUEUE_H
 
@@ -48,6 +50,8 @@ struct tcp_queue {
     /* producer */
     _Alignas(64) uint64_t in_segments; /* bytes of segments, ever */
     uint64_t shift; /* added to a place counted in ring bytes, for where it is in the ring */
+    size_t most;    /* bytes of the ring, once it is a larger one */
+    bool full;      /* it waits to be empty, and for that ring */
     _Atomic uint64_t segment_tail;
     /* sender */
     _Alignas(64) struct tcp_cursor sent;
@@ -57,12 +61,12 @@ struct tcp_queue {
     unsigned spares;
 };
 
-/* tx: zeros, and as old as the queue. */
-int sy_tcp_queue_open(struct tcp_queue *queue, struct sy_tx *tx, size_t size);
+/* tx: zeros, and as old as the queue. size: of its ring at first; most: later. */
+int sy_tcp_queue_open(struct tcp_queue *queue, struct sy_tx *tx, size_t size, size_t most);
 void sy_tcp_queue_close(struct tcp_queue *queue);
 
-/* Moves tx.at and tx.end on, to where `bytes` have room, at most the ring's size. False: none now.
- */
+/* Moves tx.at and tx.end on, to where `bytes` have room, at most the size of the first ring. False:
+ * none now. */
 bool sy_tcp_queue_room(struct tcp_queue *queue, size_t bytes);
 
 /* Room for `bytes` contiguous bytes in the ring; NULL: none now. */

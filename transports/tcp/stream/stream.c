@@ -8,6 +8,10 @@
 
 #include "transports/tcp/stream/stream.h"
 
+/* Bytes of the ring for requests at first: twice what the other side applies before it says so
+ * unasked. */
+#define FIRST_RING ((size_t)256 << 10)
+
 static void stream_set_state(struct tcp_stream *stream, int value)
 {
     atomic_store_explicit(&stream->state, value, memory_order_release);
@@ -21,8 +25,8 @@ int sy_tcp_stream_init(struct tcp_stream *stream, struct tcp_streams *all, int p
     stream->number = number;
     stream->watch.fd = -1;
     stream->watch.owner = stream;
-    int rc = sy_tcp_queue_open(&stream->queue[TCP_REQUESTS], requests, buffer);
-    if (!rc && (rc = sy_tcp_queue_open(&stream->queue[TCP_REPLIES], replies, buffer)))
+    int rc = sy_tcp_queue_open(&stream->queue[TCP_REQUESTS], requests, FIRST_RING, buffer);
+    if (!rc && (rc = sy_tcp_queue_open(&stream->queue[TCP_REPLIES], replies, buffer, buffer)))
         sy_tcp_queue_close(&stream->queue[TCP_REQUESTS]);
     return rc;
 }
