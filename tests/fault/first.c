@@ -31,6 +31,14 @@ static void use_up_descriptors(void)
         ;
 }
 
+static void be_late(int seconds)
+{
+    if (seconds < 0)
+        raise(SIGSTOP);
+    else
+        sleep((unsigned)seconds);
+}
+
 int main(int argc, char **argv)
 {
     int level;
@@ -44,7 +52,7 @@ int main(int argc, char **argv)
     for (int pe = 0; pe < n; pe++)
         source[pe] = 1000L * me + pe + 1;
     if (argc > 3 && atoi(argv[2]) == me)
-        atoi(argv[3]) < 0 ? raise(SIGSTOP) : (int)sleep((unsigned)atoi(argv[3]));
+        be_late(atoi(argv[3]));
     if (argc > 1 && !strcmp(argv[1], "full")) {
         use_up_descriptors();
         shmem_barrier_all();

@@ -9,9 +9,9 @@
  *   keep anew            without SHMEMX_SPACE_FLAG_RESTART: zeros, and one generation
  *   keep full BALLAST    the disk has no room for a generation until the file BALLAST is removed
  *   keep hold NAME       has the space until there is a file NAME
- *   keep lost HOW        PE 1's working file is shortened: before a sync, which fails on all PEs,
- * and before HOW, which ends the job: PE 0 puts there, or PE 1 loads keep fail VICTIM     PE VICTIM
- * alone fails in each step of a generation, one after another
+ *   keep lost HOW        PE 1's working file is shortened: before a sync, which fails on all PEs, and
+ *                        before HOW, which ends the job: PE 0 puts there, or PE 1 loads
+ *   keep fail VICTIM     PE VICTIM alone fails in each step of a generation, one after another
  *
  * KEEP_BYTES is the size of the space. The file "progress" has the last generation that PE 0 knows
  * to be kept. */
@@ -287,8 +287,7 @@ static void shorten(void)
         snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
         ssize_t length = readlink(name, there, sizeof there - 1);
         there[length > 0 ? length : 0] = '\0';
-        if (!strncmp(there, getenv("SHMEM_FILE_DIRECTORY"),
-                     strlen(getenv("SHMEM_FILE_DIRECTORY"))) &&
+        if (!strncmp(there, getenv("SHMEM_FILE_DIRECTORY"), strlen(getenv("SHMEM_FILE_DIRECTORY"))) &&
             strstr(there, " (deleted)"))
             cut += !ftruncate(fd, 4096);
     }

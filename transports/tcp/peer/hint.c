@@ -308,26 +308,22 @@ bool sy_tcp_hint_raise(struct sy_engine_peer *requests, uint64_t header, uint64_
 }
 
 /* Appends the kept RAISE to the stream, by the producer or in its place. False: there is no room.
- * A full queue asks for word of what has been applied, which has to be sent. */
+ */
 static bool hint_append_kept(struct tcp_peer *peer)
 {
     struct tcp_hint *hint = &peer->hint;
     uint64_t header = atomic_load_explicit(&hint->header, memory_order_relaxed);
     uint64_t word[2] = {sy_record_as(header, SY_RECORD_REPEAT, 3), hint->value};
-    char *room;
+    struct sy_tx *tx = &peer->requests.tx;
 
     if (!header)
         return true;
     sy_combine_close(&peer->requests);
-    room = sy_tcp_queue_reserve(&peer->stream.queue[TCP_REQUESTS], sizeof word);
-    if (!room) {
-        if (peer->stream.queue[TCP_REQUESTS].full)
-            sy_engine_send_later(&peer->requests, false);
+    if (!sy_tx_fits(tx, sizeof word) && !sy_tcp_requests_ops.room(&peer->requests, sizeof word))
         return false;
-    }
-    memcpy(room, word, sizeof word);
+    memcpy(tx->at, word, sizeof word);
     hint_joins(peer, sizeof word);
-    sy_tx_commit(&peer->requests.tx, sizeof word);
+    sy_tx_commit(tx, sizeof word);
     atomic_store_explicit(&hint->header, 0, memory_order_relaxed);
     return true;
 }
