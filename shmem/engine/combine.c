@@ -83,7 +83,7 @@ bool sy_combine_put(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, cons
     sy_engine_end(peer);
     if (begin)
         sy_engine_send_later(peer, true);
-    else if (combine_waiting(peer) >= peer->flush_bytes &&
+    else if (combine_waiting(peer) >= peer->flush.most &&
              !atomic_load_explicit(&peer->tx.blocked, memory_order_relaxed))
         peer->engine->ops->send(peer);
     return true;

@@ -38,7 +38,7 @@ void sy_engine_add(struct sy_engine *engine, struct sy_engine_peer *peer, int pe
     peer->engine = engine;
     peer->pe = pe;
     peer->slot = slot;
-    peer->flush_bytes = engine->flush_bytes;
+    sy_flush_start(&peer->flush, engine->flush_bytes);
     engine->peer[slot] = peer;
     atomic_store(&engine->peers, slot + 1);
     peer->producer.locked = atomic_load(&engine->locked);
@@ -129,7 +129,7 @@ static void engine_send_one(struct sy_engine_peer *peer)
     uint64_t sent = sy_tx_sent(&peer->tx) - before;
     if (!stranger || !sent)
         return;
-    sy_flush_taken(&peer->flush, sent, engine_delay(peer->engine));
+    sy_flush_taken(&peer->flush, sent, engine_delay(peer->engine), peer->engine->host->crowded);
     sy_engine_send_later(peer, true);
 }
 

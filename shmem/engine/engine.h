@@ -55,9 +55,8 @@ struct sy_combine {
 struct sy_engine_peer {
     /* constant, by sy_engine_add */
     struct sy_engine *engine;
-    int pe;             /* the process that it goes to */
-    unsigned slot;      /* index of peers, and of a context's marks */
-    size_t flush_bytes; /* how many gathered bytes leave at once */
+    int pe;        /* the process that it goes to */
+    unsigned slot; /* index of peers, and of a context's marks */
     /* producer */
     _Alignas(SY_LINE) struct sy_producer producer;
     struct sy_combine combine;
@@ -130,7 +129,7 @@ struct sy_engine {
     _Atomic unsigned peers;
     unsigned limit;          /* of peers; constant, as the next are */
     unsigned flush_delay;    /* microseconds that requests may be gathered for */
-    size_t flush_bytes;      /* of each peer */
+    size_t flush_bytes;      /* how many gathered bytes leave at once, to each peer */
     _Atomic bool locked;     /* producers take locks */
     _Atomic uint64_t *dirty; /* a bit for each peer: has requests that nobody is sending yet */
 };

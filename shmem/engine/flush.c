@@ -15,6 +15,12 @@
 #define QUIETS 3
 #define ROW    8 /* more than the neighbours in most programs */
 #define ASKS   2 /* of the quiets */
+#define LEAVES 3
+
+/* A program that leaves what it issues: how many operations in a row leave alone, a message and its
+ * flag for instance; and how many in all, until the habit is put to the test again. */
+#define TOGETHER 4
+#define TRUST    32
 
 /* Times the delay. Timers are dear on virtual machines; where the program has sent all by itself of
  * late the timer is only a net, and may hang lower. */
@@ -27,6 +33,9 @@
 
 /* Bytes: a producer in full flow gathers more in one delay (in 50 us at 160 MB/s). */
 #define BUSY (8u << 10)
+
+/* Bytes: two or three small operations. As many sends of their own cost no more than the timer. */
+#define FEW 128
 
 static int flush_get(const _Atomic int *count)
 {
@@ -94,10 +103,65 @@ static bool flush_in_row(struct sy_flush_row *row, uint64_t now, bool followed)
     return flush_get(&row->count) == ROW;
 }
 
+static void flush_gather(struct sy_flush *flush, struct sy_flush_row *row, uint64_t now,
+                         uint64_t bytes, uint64_t limit)
+{
+    atomic_store_explicit(&flush->gathered_at, now, memory_order_relaxed);
+    atomic_store_explicit(&flush->first, bytes, memory_order_relaxed);
+    atomic_store_explicit(&flush->limit, limit, memory_order_relaxed);
+    atomic_store_explicit(&row->ended, now, memory_order_relaxed);
+}
+
+/* Whether a request is like the one that others followed the last time. */
+static bool flush_leads(const struct sy_flush *flush, uint64_t bytes)
+{
+    uint64_t leader = atomic_load_explicit(&flush->leader, memory_order_relaxed);
+
+    return bytes < 2 * leader && leader < 2 * bytes;
+}
+
+static void flush_lead(struct sy_flush *flush, uint64_t leader, uint64_t followers)
+{
+    atomic_store_explicit(&flush->leader, leader, memory_order_relaxed);
+    atomic_store_explicit(&flush->followers, followers, memory_order_relaxed);
+}
+
+/* Whether the program would leave this request to the progress thread, as it did before. idle:
+ * nothing has been sent just now. After TRUST of them one is gathered: unless the progress thread
+ * has to send it, that was the end of the habit. */
+static bool flush_would_be_left(struct sy_flush *flush, bool idle)
+{
+    int leaves = flush_get(&flush->leaves);
+
+    if (leaves < LEAVES || flush_count(&flush->together, !idle, TOGETHER) == TOGETHER)
+        return false;
+    flush_set(&flush->leaves, leaves - 1);
+    return true;
+}
+
+/* It does not leave this one. The second of two in a row follows the first, which will wait for it
+ * the next time: one message costs half of what two cost. */
+static enum sy_flush_when flush_not_left(struct sy_flush *flush, bool idle, uint64_t bytes)
+{
+    if (!idle && flush_get(&flush->together) == 1 && bytes < FEW)
+        flush_lead(flush, atomic_load_explicit(&flush->first, memory_order_relaxed), bytes);
+    atomic_store_explicit(&flush->first, bytes, memory_order_relaxed);
+    return flush_alone(flush);
+}
+
 enum sy_flush_when sy_flush_first(struct sy_flush *flush, struct sy_flush_row *row, uint64_t now,
                                   uint64_t begin, uint64_t end, bool batch)
 {
-    if (flush_since(&flush->sent_at, now) > IDLE) {
+    bool idle = flush_since(&flush->sent_at, now) > IDLE;
+
+    if (!batch && flush_would_be_left(flush, idle)) {
+        if (!flush_leads(flush, end - begin))
+            return flush_not_left(flush, idle, end - begin);
+        flush_gather(flush, row, now, end - begin,
+                     end - begin + atomic_load_explicit(&flush->followers, memory_order_relaxed));
+        return SY_FLUSH_LATE;
+    }
+    if (idle) {
         bool followed = begin > atomic_load_explicit(&flush->burst_end, memory_order_relaxed);
         bool burst = flush_count(&flush->bursts, followed, BURSTS) == BURSTS;
         bool one_of_row = flush_in_row(row, now, followed);
@@ -105,25 +169,48 @@ enum sy_flush_when sy_flush_first(struct sy_flush *flush, struct sy_flush_row *r
         if (!burst && !one_of_row && !batch)
             return flush_alone(flush);
     }
-    atomic_store_explicit(&flush->gathered_at, now, memory_order_relaxed);
-    atomic_store_explicit(&row->ended, now, memory_order_relaxed);
+    flush_gather(flush, row, now, end - begin, flush->most);
     if (batch)
         return SY_FLUSH_LATE;
-    bool kept = flush_count(&flush->kept, !flush_take(&flush->left), KEPT) == KEPT;
-    return kept ? SY_FLUSH_LATE : SY_FLUSH_SOON;
+    bool left = flush_take(&flush->left);
+    if (!left)
+        flush_set(&flush->leaves, 0);
+    return flush_count(&flush->kept, !left, KEPT) == KEPT ? SY_FLUSH_LATE : SY_FLUSH_SOON;
 }
 
 void sy_flush_quiet(struct sy_flush *flush)
 {
     if (flush_take(&flush->alone))
         flush_count(&flush->quiets, true, QUIETS);
+    flush_set(&flush->leaves, 0);
 }
 
-void sy_flush_taken(struct sy_flush *flush, uint64_t bytes, uint64_t delay)
+/* A few requests were left: the first, and behind it `followers` bytes. One that waited for its
+ * follower in vain waited for long, so the habit is to be shown anew. */
+static void flush_learn(struct sy_flush *flush, uint64_t first, uint64_t followers)
+{
+    bool in_vain = !followers && flush_leads(flush, first);
+
+    if (flush_count(&flush->leaves, !in_vain, LEAVES) == LEAVES)
+        flush_set(&flush->leaves, LEAVES + TRUST - 1);
+    if (followers || in_vain)
+        flush_lead(flush, followers ? first : 0, followers);
+}
+
+void sy_flush_taken(struct sy_flush *flush, uint64_t bytes, uint64_t delay, bool crowded)
 {
     uint64_t sent = atomic_load_explicit(&flush->sent_at, memory_order_relaxed);
+    uint64_t first = atomic_load_explicit(&flush->first, memory_order_relaxed);
+    uint64_t waited = flush_since(&flush->gathered_at, sent);
+    uint64_t followers = bytes > first ? bytes - first : 0;
 
-    if (bytes < BUSY && sy_flush_is_due(flush, sent, delay))
+    if (waited < delay)
+        return;
+    if (followers < FEW && !crowded)
+        flush_learn(flush, first, followers);
+    else
+        flush_set(&flush->leaves, 0);
+    if (followers * delay < BUSY * waited)
         atomic_store_explicit(&flush->left, true, memory_order_relaxed);
 }
 

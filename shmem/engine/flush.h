@@ -18,15 +18,22 @@
 
 #include "util/bits.h"
 
-/* The policy's state for one peer; all zeros at the beginning. Times are in nanoseconds, positions
- * in bytes of the stream of requests. */
+/* The policy's state for one peer; all zeros at the beginning, and sy_flush_start(). Times are in
+ * nanoseconds, positions in bytes of the stream of requests. */
 struct sy_flush {
+    size_t most;                  /* how many gathered bytes leave at once; constant */
+    _Atomic size_t limit;         /* the same for those that wait now */
     _Atomic uint64_t sent_at;     /* the last time that anything left */
     _Atomic uint64_t gathered_at; /* when the oldest request that waits was appended */
     _Atomic uint64_t burst_end;   /* where the operation ended that last found the peer idle */
+    _Atomic uint64_t first;       /* bytes of the oldest request that waits */
     _Atomic int bursts;           /* how often others followed such an operation at once, of late */
     _Atomic int kept;             /* how often the program sent what it had gathered, of late */
     _Atomic int quiets;           /* how often a quiet has followed an operation that left alone */
+    _Atomic int leaves;           /* how often it left a few requests to the progress thread */
+    _Atomic int together;         /* how many of such have left in a row */
+    _Atomic uint64_t leader;      /* bytes of one that others followed before they were left */
+    _Atomic uint64_t followers;   /* their bytes */
     _Atomic bool alone;           /* an operation has left alone, and no quiet has followed yet */
     _Atomic bool left;            /* by the program, until the progress thread sent it */
 };
@@ -56,13 +63,20 @@ size_t sy_flush_limit(size_t buffer);
 /* The delay in use: that of the option, or the longer one. In the option's unit. */
 unsigned sy_flush_delay(unsigned option, bool late);
 
+/* Begins. most: by sy_flush_limit(). */
+static inline void sy_flush_start(struct sy_flush *flush, size_t most)
+{
+    flush->most = most;
+    atomic_init(&flush->limit, most);
+}
+
 /* `bytes` have been appended, and `waiting` in all have not been sent. prompt: somebody waits. */
-static inline enum sy_flush_when sy_flush_appended(uint64_t waiting, size_t bytes, bool prompt,
-                                                   size_t limit)
+static inline enum sy_flush_when sy_flush_appended(const struct sy_flush *flush, uint64_t waiting,
+                                                   size_t bytes, bool prompt)
 {
     if (SY_UNLIKELY(prompt))
         return SY_FLUSH_NOW;
-    if (SY_UNLIKELY(waiting >= limit))
+    if (SY_UNLIKELY(waiting >= atomic_load_explicit(&flush->limit, memory_order_relaxed)))
         return SY_FLUSH_FULL;
     return SY_UNLIKELY(waiting == bytes) ? SY_FLUSH_FIRST : SY_FLUSH_GATHER;
 }
@@ -80,6 +94,12 @@ static inline void sy_flush_left(const struct sy_flush *flush, struct sy_flush_r
     atomic_store_explicit(&row->ended, sent, memory_order_relaxed);
 }
 
+/* After FULL: what comes next is not what was waited for. */
+static inline void sy_flush_filled(struct sy_flush *flush)
+{
+    atomic_store_explicit(&flush->limit, flush->most, memory_order_relaxed);
+}
+
 /* Something has left. */
 static inline void sy_flush_sent(struct sy_flush *flush, uint64_t now)
 {
@@ -89,8 +109,9 @@ static inline void sy_flush_sent(struct sy_flush *flush, uint64_t now)
 /* A quiet waits for what has been sent. */
 void sy_flush_quiet(struct sy_flush *flush);
 
-/* A thread that is not the producer has sent `bytes` that were gathered. delay: nanoseconds. */
-void sy_flush_taken(struct sy_flush *flush, uint64_t bytes, uint64_t delay);
+/* A thread that is not the producer has sent `bytes` that were gathered. delay: nanoseconds.
+ * crowded: PEs outnumber processors, where messages are dearer than their delay. */
+void sy_flush_taken(struct sy_flush *flush, uint64_t bytes, uint64_t delay, bool crowded);
 
 /* Whether the oldest request that waits has waited for the delay. */
 bool sy_flush_is_due(const struct sy_flush *flush, uint64_t now, uint64_t delay);

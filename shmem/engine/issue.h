@@ -122,13 +122,14 @@ SY_INLINE void sy_engine_done(struct sy_engine_ctx *ctx, struct sy_engine_peer *
     sy_engine_mark(ctx, peer, tail);
     sy_engine_dirty(ctx);
     sy_engine_end(peer);
-    switch (sy_flush_appended(tail - sy_tx_sent(&peer->tx), bytes, now, peer->flush_bytes)) {
+    switch (sy_flush_appended(&peer->flush, tail - sy_tx_sent(&peer->tx), bytes, now)) {
     case SY_FLUSH_GATHER:
         break;
     case SY_FLUSH_FIRST:
         sy_engine_first(ctx, peer, tail, bytes);
         break;
     default:
+        sy_flush_filled(&peer->flush);
         /* With `now` a thread waits for this request: an outdated `blocked` must not hold it. */
         if (now || !atomic_load_explicit(&peer->tx.blocked, memory_order_relaxed))
             peer->engine->ops->send(peer);

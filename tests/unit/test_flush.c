@@ -1,18 +1,18 @@
 /* When requests leave (shmem/engine/flush.c): sequences of events with their times, as programs
  * produce them, and the decisions. */
 #include <check.h>
-#include <string.h>
 
 #include "engine/flush.h"
 #include "suite.h"
 
-enum { DELAY = 50000, RECORD = 16 };
+enum { DELAY = 50000, RECORD = 16, MOST = 1 << 20 };
 
 /* A step of a sequence: `after` nanoseconds behind the one before. */
 struct step {
     enum { PUT, BATCHED, QUIET, SEND, TIMER } event;
     unsigned after;
     enum sy_flush_when when; /* of PUT and BATCHED */
+    unsigned bytes;          /* of these; 0: RECORD */
 };
 
 /* The transport's part beside the policy: the time, and the stream's position. */
@@ -20,6 +20,7 @@ struct peer {
     struct sy_flush flush;
     struct sy_flush_row row;
     uint64_t now, tail, sent;
+    bool crowded;
 };
 
 static void leave(struct peer *peer)
@@ -28,22 +29,22 @@ static void leave(struct peer *peer)
     sy_flush_sent(&peer->flush, peer->now);
 }
 
-static enum sy_flush_when put_in_row(struct peer *peer, struct sy_flush_row *row, bool batch)
+static enum sy_flush_when put_in_row(struct peer *peer, struct sy_flush_row *row, bool batch,
+                                     unsigned bytes)
 {
-    peer->tail += RECORD;
-    enum sy_flush_when when = sy_flush_appended(peer->tail - peer->sent, RECORD, false, 1 << 20);
+    peer->tail += bytes;
+    enum sy_flush_when when =
+        sy_flush_appended(&peer->flush, peer->tail - peer->sent, bytes, false);
     if (when == SY_FLUSH_FIRST)
-        when = sy_flush_first(&peer->flush, row, peer->now, peer->tail - RECORD, peer->tail, batch);
+        when = sy_flush_first(&peer->flush, row, peer->now, peer->tail - bytes, peer->tail, batch);
     if (when == SY_FLUSH_ALONE || when == SY_FLUSH_ALONE_ACK) {
         leave(peer);
         sy_flush_left(&peer->flush, row);
+    } else if (when == SY_FLUSH_FULL) {
+        sy_flush_filled(&peer->flush);
+        leave(peer);
     }
     return when;
-}
-
-static enum sy_flush_when put(struct peer *peer, bool batch)
-{
-    return put_in_row(peer, &peer->row, batch);
 }
 
 /* Gathered requests are sent by the program (SEND, QUIET), or by the progress thread (TIMER). */
@@ -53,7 +54,8 @@ static void step(struct peer *peer, const struct step *s)
     switch (s->event) {
     case PUT:
     case BATCHED:
-        ck_assert_int_eq(put(peer, s->event == BATCHED), s->when);
+        ck_assert_int_eq(put_in_row(peer, &peer->row, s->event == BATCHED, s->bytes ?: RECORD),
+                         s->when);
         return;
     case QUIET:
         if (peer->sent < peer->tail)
@@ -67,7 +69,7 @@ static void step(struct peer *peer, const struct step *s)
         ck_assert(sy_flush_is_due(&peer->flush, peer->now, DELAY));
         uint64_t bytes = peer->tail - peer->sent;
         leave(peer);
-        sy_flush_taken(&peer->flush, bytes, DELAY);
+        sy_flush_taken(&peer->flush, bytes, DELAY, peer->crowded);
     }
 }
 
@@ -85,7 +87,10 @@ static void play(struct peer *peer, int times, const struct step *steps, size_t 
 
 static struct peer begin(void)
 {
-    return (struct peer){.now = 1000000000};
+    struct peer peer = {.now = 1000000000};
+
+    sy_flush_start(&peer.flush, MOST);
+    return peer;
 }
 
 /* Operations far apart leave one by one. */
@@ -141,6 +146,12 @@ END_TEST
 enum { PEERS = 16, SENDING = 7000 };
 static struct peer turned[PEERS];
 
+static void begin_turned(void)
+{
+    for (int i = 0; i < PEERS; i++)
+        turned[i] = begin();
+}
+
 /* One put to each of `count` peers. Returns how many left alone; each takes SENDING. */
 static int turn(struct sy_flush_row *row, uint64_t *now, int count)
 {
@@ -149,7 +160,7 @@ static int turn(struct sy_flush_row *row, uint64_t *now, int count)
     for (int i = 0; i < count; i++) {
         struct peer *peer = &turned[i];
         peer->now = *now += 100;
-        if (put_in_row(peer, row, false) != SY_FLUSH_ALONE)
+        if (put_in_row(peer, row, false, RECORD) != SY_FLUSH_ALONE)
             continue;
         alone++;
         peer->now = *now += SENDING;
@@ -167,7 +178,7 @@ START_TEST(test_row)
     struct sy_flush_row row = {0};
     uint64_t now = 1000000000;
 
-    memset(turned, 0, sizeof turned);
+    begin_turned();
     ck_assert_int_eq(turn(&row, &now, PEERS), 8);
     for (int round = 0; round < 1000; round++) {
         ck_assert_int_eq(turn(&row, &now, PEERS), 0);
@@ -187,7 +198,7 @@ START_TEST(test_neighbours)
     struct sy_flush_row row = {0};
     uint64_t now = 1000000000;
 
-    memset(turned, 0, sizeof turned);
+    begin_turned();
     for (int round = 0; round < 100; round++, now += 100000)
         ck_assert_int_eq(turn(&row, &now, 6), 6);
     turn(&row, &now, PEERS);
@@ -231,6 +242,108 @@ START_TEST(test_busy)
 }
 END_TEST
 
+/* A producer of large requests, whose rate is that of one which has stopped: the timer was late, and
+ * in all that time little was added. */
+START_TEST(test_stopped)
+{
+    struct peer peer = begin();
+
+    PLAY(&peer, 1, {PUT, 50000, SY_FLUSH_ALONE});
+    PLAY(&peer, 3, {PUT, 100, SY_FLUSH_SOON}, {SEND, 100, 0});
+    PLAY(&peer, 1, {PUT, 100, SY_FLUSH_LATE});
+    PLAY(&peer, 1000, {PUT, 10, SY_FLUSH_GATHER});
+    PLAY(&peer, 1, {TIMER, 1000000, 0}, {PUT, 100, SY_FLUSH_SOON});
+}
+END_TEST
+
+/* A message and its flag, and then the program looks at memory without a call. */
+#define LEFT                                                                                       \
+    {PUT, 50000, SY_FLUSH_ALONE, 8000}, {PUT, 100, SY_FLUSH_SOON}, {TIMER, 60000, 0}
+#define APART    {PUT, 50000, SY_FLUSH_ALONE, 8000}, {PUT, 100, SY_FLUSH_ALONE}
+#define TOGETHER {PUT, 50000, SY_FLUSH_LATE, 7000}, {PUT, 100, SY_FLUSH_FULL}
+#define TRIED                                                                                      \
+    {PUT, 50000, SY_FLUSH_SOON, 8000}, {PUT, 100, SY_FLUSH_GATHER}
+
+/* At first the flag waits for the progress thread; then it leaves at once; then both do so together,
+ * and a flag alone, too. One is gathered now and then to see whether that is still so. */
+START_TEST(test_leaves)
+{
+    struct peer peer = begin();
+
+    PLAY(&peer, 3, LEFT);
+    PLAY(&peer, 1, APART);
+    PLAY(&peer, 10, TOGETHER);
+    PLAY(&peer, 20, {PUT, 50000, SY_FLUSH_ALONE});
+    PLAY(&peer, 1, TRIED, {TIMER, 60000, 0});
+    PLAY(&peer, 32, TOGETHER);
+    PLAY(&peer, 1, TRIED, {SEND, 100, 0});
+    PLAY(&peer, 1, TRIED, {SEND, 100, 0});
+}
+END_TEST
+
+/* The flag does not come: the message leaves when the longer delay is over. Messages without flags
+ * are no burst, and leave at once. */
+START_TEST(test_leaves_lone)
+{
+    struct peer peer = begin();
+
+    PLAY(&peer, 3, LEFT);
+    PLAY(&peer, 1, APART);
+    PLAY(&peer, 1, {PUT, 50000, SY_FLUSH_LATE, 8000}, {TIMER, 1000000, 0});
+    PLAY(&peer, 1, {PUT, 50000, SY_FLUSH_SOON, 8000}, {TIMER, 60000, 0});
+    PLAY(&peer, 20, {PUT, 50000, SY_FLUSH_ALONE, 8000});
+}
+END_TEST
+
+/* Where PEs outnumber processors they are gathered all the same. */
+START_TEST(test_leaves_crowded)
+{
+    struct peer peer = begin();
+
+    peer.crowded = true;
+    PLAY(&peer, 3, LEFT);
+    PLAY(&peer, 20, TRIED, {TIMER, 60000, 0});
+}
+END_TEST
+
+/* A quiet ends the habit: the program does not leave what it waits for. */
+START_TEST(test_leaves_quiet)
+{
+    struct peer peer = begin();
+
+    PLAY(&peer, 3, LEFT);
+    PLAY(&peer, 1, APART, {QUIET, 100, 0});
+    PLAY(&peer, 1, TRIED, {SEND, 100, 0});
+}
+END_TEST
+
+/* So do many at once, of which but the first few leave. */
+START_TEST(test_leaves_many)
+{
+    struct peer peer = begin();
+
+    PLAY(&peer, 3, LEFT);
+    PLAY(&peer, 1, APART, {PUT, 100, SY_FLUSH_ALONE}, {PUT, 100, SY_FLUSH_ALONE});
+    PLAY(&peer, 1, {PUT, 100, SY_FLUSH_SOON});
+    PLAY(&peer, 20, {PUT, 100, SY_FLUSH_GATHER});
+    PLAY(&peer, 1, {TIMER, 60000, 0}, {PUT, 100, SY_FLUSH_SOON}, {SEND, 100, 0});
+}
+END_TEST
+
+/* Messages and flags without a pause are gathered like everything else. */
+START_TEST(test_leaves_flow)
+{
+    struct peer peer = begin();
+
+    PLAY(&peer, 3, LEFT);
+    PLAY(&peer, 1, APART);
+    PLAY(&peer, 1, TOGETHER);
+    PLAY(&peer, 3, {PUT, 100, SY_FLUSH_LATE, 8000}, {PUT, 100, SY_FLUSH_FULL});
+    PLAY(&peer, 1, {PUT, 100, SY_FLUSH_SOON, 8000});
+    PLAY(&peer, 50, {PUT, 100, SY_FLUSH_GATHER}, {PUT, 100, SY_FLUSH_GATHER, 8000});
+}
+END_TEST
+
 /* A session gathers at once, and for longer; what happens in it does not change the habits outside.
  */
 START_TEST(test_batch)
@@ -246,13 +359,15 @@ END_TEST
 START_TEST(test_full)
 {
     size_t limit = sy_flush_limit(1 << 16);
+    struct sy_flush flush = {0};
 
+    sy_flush_start(&flush, limit);
     ck_assert_uint_eq(limit, 1 << 14);
     ck_assert_uint_eq(sy_flush_limit(1 << 30), sy_flush_limit(1 << 29));
-    ck_assert_int_eq(sy_flush_appended(limit, RECORD, false, limit), SY_FLUSH_FULL);
-    ck_assert_int_eq(sy_flush_appended(limit - 1, RECORD, false, limit), SY_FLUSH_GATHER);
-    ck_assert_int_eq(sy_flush_appended(limit, limit, true, limit), SY_FLUSH_NOW);
-    ck_assert_int_eq(sy_flush_appended(RECORD, RECORD, false, limit), SY_FLUSH_FIRST);
+    ck_assert_int_eq(sy_flush_appended(&flush, limit, RECORD, false), SY_FLUSH_FULL);
+    ck_assert_int_eq(sy_flush_appended(&flush, limit - 1, RECORD, false), SY_FLUSH_GATHER);
+    ck_assert_int_eq(sy_flush_appended(&flush, limit, limit, true), SY_FLUSH_NOW);
+    ck_assert_int_eq(sy_flush_appended(&flush, RECORD, RECORD, false), SY_FLUSH_FIRST);
     ck_assert_uint_gt(sy_flush_delay(50, true), sy_flush_delay(50, false));
     ck_assert_uint_eq(sy_flush_delay(50, false), 50);
 }
@@ -271,6 +386,13 @@ int main(void)
     tcase_add_test(all, test_neighbours);
     tcase_add_test(all, test_kept);
     tcase_add_test(all, test_busy);
+    tcase_add_test(all, test_stopped);
+    tcase_add_test(all, test_leaves);
+    tcase_add_test(all, test_leaves_lone);
+    tcase_add_test(all, test_leaves_crowded);
+    tcase_add_test(all, test_leaves_quiet);
+    tcase_add_test(all, test_leaves_many);
+    tcase_add_test(all, test_leaves_flow);
     tcase_add_test(all, test_batch);
     tcase_add_test(all, test_full);
     suite_add_tcase(suite, all);
