@@ -17,8 +17,8 @@
 #define ASKS   2 /* of the quiets */
 #define LEAVES 3
 
-/* A program that leaves what it issues: how many operations in a row leave alone, a message and its
- * flag for instance; and how many in all, until the habit is put to the test again. */
+/* Where a program leaves what it issues: how many operations in a row are sent for that, a message
+ * and its flag for instance; and how many in all, until the habit has to show itself again. */
 #define TOGETHER 4
 #define TRUST    32
 
@@ -127,8 +127,7 @@ static void flush_lead(struct sy_flush *flush, uint64_t leader, uint64_t followe
 }
 
 /* Whether the program would leave this request to the progress thread, as it did before. idle:
- * nothing has been sent just now. After TRUST of them one is gathered: unless the progress thread
- * has to send it, that was the end of the habit. */
+ * nothing has been sent just now. After TRUST of them the habit has to show itself again. */
 static bool flush_would_be_left(struct sy_flush *flush, bool idle)
 {
     int leaves = flush_get(&flush->leaves);
@@ -139,10 +138,16 @@ static bool flush_would_be_left(struct sy_flush *flush, bool idle)
     return true;
 }
 
-/* It does not leave this one. The second of two in a row follows the first, which will wait for it
- * the next time: one message costs half of what two cost. */
-static enum sy_flush_when flush_not_left(struct sy_flush *flush, bool idle, uint64_t bytes)
+/* So this one does not stay. The second of two in a row follows the first, which waits for it the
+ * next time: one message costs half of what two cost. */
+static enum sy_flush_when flush_not_left(struct sy_flush *flush, struct sy_flush_row *row,
+                                         uint64_t now, bool idle, uint64_t bytes)
 {
+    if (flush_leads(flush, bytes)) {
+        flush_gather(flush, row, now, bytes,
+                     bytes + atomic_load_explicit(&flush->followers, memory_order_relaxed));
+        return SY_FLUSH_LATE;
+    }
     if (!idle && flush_get(&flush->together) == 1 && bytes < FEW)
         flush_lead(flush, atomic_load_explicit(&flush->first, memory_order_relaxed), bytes);
     atomic_store_explicit(&flush->first, bytes, memory_order_relaxed);
@@ -152,21 +157,18 @@ static enum sy_flush_when flush_not_left(struct sy_flush *flush, bool idle, uint
 enum sy_flush_when sy_flush_first(struct sy_flush *flush, struct sy_flush_row *row, uint64_t now,
                                   uint64_t begin, uint64_t end, bool batch)
 {
-    bool idle = flush_since(&flush->sent_at, now) > IDLE;
+    bool idle = flush_since(&flush->sent_at, now) > IDLE, burst = false, one_of_row = false;
 
-    if (!batch && flush_would_be_left(flush, idle)) {
-        if (!flush_leads(flush, end - begin))
-            return flush_not_left(flush, idle, end - begin);
-        flush_gather(flush, row, now, end - begin,
-                     end - begin + atomic_load_explicit(&flush->followers, memory_order_relaxed));
-        return SY_FLUSH_LATE;
-    }
     if (idle) {
         bool followed = begin > atomic_load_explicit(&flush->burst_end, memory_order_relaxed);
-        bool burst = flush_count(&flush->bursts, followed, BURSTS) == BURSTS;
-        bool one_of_row = flush_in_row(row, now, followed);
+        burst = flush_count(&flush->bursts, followed, BURSTS) == BURSTS;
+        one_of_row = flush_in_row(row, now, followed);
         atomic_store_explicit(&flush->burst_end, end, memory_order_relaxed);
-        if (!burst && !one_of_row && !batch)
+    }
+    if (!batch && !one_of_row) {
+        if (flush_would_be_left(flush, idle))
+            return flush_not_left(flush, row, now, idle, end - begin);
+        if (idle && !burst)
             return flush_alone(flush);
     }
     flush_gather(flush, row, now, end - begin, flush->most);

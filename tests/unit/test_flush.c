@@ -5,14 +5,13 @@
 #include "engine/flush.h"
 #include "suite.h"
 
-enum { DELAY = 50000, RECORD = 16, MOST = 1 << 20 };
+enum { DELAY = 50000, RECORD = 16, LARGE_RECORD = 8000, MOST = 1 << 20 };
 
 /* A step of a sequence: `after` nanoseconds behind the one before. */
 struct step {
-    enum { PUT, BATCHED, QUIET, SEND, TIMER } event;
+    enum { PUT, LARGE, BATCHED, QUIET, SEND, TIMER } event;
     unsigned after;
-    enum sy_flush_when when; /* of PUT and BATCHED */
-    unsigned bytes;          /* of these; 0: RECORD */
+    enum sy_flush_when when; /* of PUT, LARGE and BATCHED */
 };
 
 /* The transport's part beside the policy: the time, and the stream's position. */
@@ -53,8 +52,10 @@ static void step(struct peer *peer, const struct step *s)
     peer->now += s->after;
     switch (s->event) {
     case PUT:
+    case LARGE:
     case BATCHED:
-        ck_assert_int_eq(put_in_row(peer, &peer->row, s->event == BATCHED, s->bytes ?: RECORD),
+        ck_assert_int_eq(put_in_row(peer, &peer->row, s->event == BATCHED,
+                                    s->event == LARGE ? LARGE_RECORD : RECORD),
                          s->when);
         return;
     case QUIET:
@@ -191,6 +192,30 @@ START_TEST(test_row)
 }
 END_TEST
 
+/* A program that puts to so many peers without a pause that one request a peer has been gathered
+ * when the progress thread takes it: it does not leave them, it goes on. */
+START_TEST(test_row_of_many)
+{
+    enum { AHEAD = 40, MANY = DELAY / 100 + AHEAD + 10 };
+    static struct peer many[MANY];
+    struct sy_flush_row row = {0};
+    uint64_t now = 1000000000;
+
+    for (int i = 0; i < MANY; i++)
+        many[i] = begin();
+    for (int i = 0; i < 200 * MANY; i++) {
+        struct peer *peer = &many[i % MANY], *taken = &many[(i + AHEAD) % MANY];
+        peer->now = taken->now = now += 100;
+        if (taken->sent < taken->tail) {
+            leave(taken);
+            sy_flush_taken(&taken->flush, RECORD, DELAY, false);
+        }
+        enum sy_flush_when when = put_in_row(peer, &row, false, RECORD);
+        ck_assert(i < 8 || when == SY_FLUSH_SOON || when == SY_FLUSH_LATE);
+    }
+}
+END_TEST
+
 /* Puts to a few neighbours, and then none for some time, are no row. Nor are single ones after a
  * row has ended. */
 START_TEST(test_neighbours)
@@ -257,12 +282,10 @@ START_TEST(test_stopped)
 END_TEST
 
 /* A message and its flag, and then the program looks at memory without a call. */
-#define LEFT                                                                                       \
-    {PUT, 50000, SY_FLUSH_ALONE, 8000}, {PUT, 100, SY_FLUSH_SOON}, {TIMER, 60000, 0}
-#define APART    {PUT, 50000, SY_FLUSH_ALONE, 8000}, {PUT, 100, SY_FLUSH_ALONE}
-#define TOGETHER {PUT, 50000, SY_FLUSH_LATE, 7000}, {PUT, 100, SY_FLUSH_FULL}
-#define TRIED                                                                                      \
-    {PUT, 50000, SY_FLUSH_SOON, 8000}, {PUT, 100, SY_FLUSH_GATHER}
+#define LEFT     {LARGE, 50000, SY_FLUSH_ALONE}, {PUT, 100, SY_FLUSH_SOON}, {TIMER, 60000, 0}
+#define APART    {LARGE, 50000, SY_FLUSH_ALONE}, {PUT, 100, SY_FLUSH_ALONE}
+#define TOGETHER {LARGE, 50000, SY_FLUSH_LATE}, {PUT, 100, SY_FLUSH_FULL}
+#define TRIED    {LARGE, 50000, SY_FLUSH_SOON}, {PUT, 100, SY_FLUSH_GATHER}
 
 /* At first the flag waits for the progress thread; then it leaves at once; then both do so together,
  * and a flag alone, too. One is gathered now and then to see whether that is still so. */
@@ -274,6 +297,8 @@ START_TEST(test_leaves)
     PLAY(&peer, 1, APART);
     PLAY(&peer, 10, TOGETHER);
     PLAY(&peer, 20, {PUT, 50000, SY_FLUSH_ALONE});
+    PLAY(&peer, 1, LEFT);
+    PLAY(&peer, 32, TOGETHER);
     PLAY(&peer, 1, TRIED, {TIMER, 60000, 0});
     PLAY(&peer, 32, TOGETHER);
     PLAY(&peer, 1, TRIED, {SEND, 100, 0});
@@ -289,9 +314,8 @@ START_TEST(test_leaves_lone)
 
     PLAY(&peer, 3, LEFT);
     PLAY(&peer, 1, APART);
-    PLAY(&peer, 1, {PUT, 50000, SY_FLUSH_LATE, 8000}, {TIMER, 1000000, 0});
-    PLAY(&peer, 1, {PUT, 50000, SY_FLUSH_SOON, 8000}, {TIMER, 60000, 0});
-    PLAY(&peer, 20, {PUT, 50000, SY_FLUSH_ALONE, 8000});
+    PLAY(&peer, 1, {LARGE, 50000, SY_FLUSH_LATE}, {TIMER, 1000000, 0});
+    PLAY(&peer, 20, {LARGE, 50000, SY_FLUSH_ALONE});
 }
 END_TEST
 
@@ -338,9 +362,9 @@ START_TEST(test_leaves_flow)
     PLAY(&peer, 3, LEFT);
     PLAY(&peer, 1, APART);
     PLAY(&peer, 1, TOGETHER);
-    PLAY(&peer, 3, {PUT, 100, SY_FLUSH_LATE, 8000}, {PUT, 100, SY_FLUSH_FULL});
-    PLAY(&peer, 1, {PUT, 100, SY_FLUSH_SOON, 8000});
-    PLAY(&peer, 50, {PUT, 100, SY_FLUSH_GATHER}, {PUT, 100, SY_FLUSH_GATHER, 8000});
+    PLAY(&peer, 3, {LARGE, 100, SY_FLUSH_LATE}, {PUT, 100, SY_FLUSH_FULL});
+    PLAY(&peer, 1, {LARGE, 100, SY_FLUSH_SOON});
+    PLAY(&peer, 50, {PUT, 100, SY_FLUSH_GATHER}, {LARGE, 100, SY_FLUSH_GATHER});
 }
 END_TEST
 
@@ -383,6 +407,7 @@ int main(void)
     tcase_add_test(all, test_sequence);
     tcase_add_test(all, test_bursts);
     tcase_add_test(all, test_row);
+    tcase_add_test(all, test_row_of_many);
     tcase_add_test(all, test_neighbours);
     tcase_add_test(all, test_kept);
     tcase_add_test(all, test_busy);
