@@ -14,6 +14,7 @@ enum { YIELD = 5000 }; /* of PEs that wait too */
 struct thread {
     struct sy_displaced displaced;
     uint64_t now, slept, yielded; /* yielded: in long yields */
+    bool fed;                     /* something has arrived after each yield */
 };
 
 /* Waits for so long, in yields of `length`, or sleeps of 50 us. */
@@ -29,12 +30,9 @@ static void wait_for(struct thread *t, uint64_t duration, uint64_t length)
             continue;
         }
         t->now += length;
-        if (length < SY_DISPLACED_NS) {
-            t->displaced.brief++;
-            continue;
-        }
-        t->yielded += length;
-        sy_displaced_note(&t->displaced, began, t->now);
+        t->yielded += length < SY_DISPLACED_NS ? 0 : length;
+        sy_displaced_yielded(&t->displaced, began, t->now);
+        sy_displaced_judge(&t->displaced, t->fed);
     }
 }
 
@@ -72,6 +70,21 @@ START_TEST(test_among)
         wait_for(&t, 7 * YIELD, YIELD);
     }
     ck_assert_uint_gt(t.slept, 0);
+}
+END_TEST
+
+/* PEs that send for milliseconds each, one after the other: each yield is long, and brings something.
+ * As soon as they bring nothing, others compute. */
+START_TEST(test_senders)
+{
+    struct thread t = begin();
+
+    t.fed = true;
+    wait_for(&t, 10 * S, 4 * MS);
+    ck_assert_uint_eq(t.slept, 0);
+    t.fed = false;
+    wait_for(&t, S, 4 * MS);
+    ck_assert_uint_gt(t.slept, S / 2);
 }
 END_TEST
 
@@ -114,6 +127,7 @@ int main(void)
 
     tcase_add_test(tcase, test_seldom);
     tcase_add_test(tcase, test_among);
+    tcase_add_test(tcase, test_senders);
     tcase_add_loop_test(tcase, test_forgotten, 0, 4);
     tcase_add_loop_test(tcase, test_beside, 0, 3);
     suite_add_tcase(suite, tcase);

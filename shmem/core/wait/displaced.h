@@ -11,6 +11,7 @@
 #ifndef SY_CORE_DISPLACED_H
 #define SY_CORE_DISPLACED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Of one thread; begins as all zeros. Times are in nanoseconds. */
@@ -18,12 +19,17 @@ struct sy_displaced {
     uint64_t ended; /* the last long yield */
     uint64_t until; /* then the thread sleeps where it would yield */
     unsigned times; /* for so many times as long as the last long yield took */
-    unsigned brief; /* yields since the last long one; counted by who yields */
+    unsigned brief; /* yields since the last long one */
+    uint64_t began; /* a long yield of which it is not known yet what came of it */
+    uint64_t back;  /* and its end; 0: there is none */
 };
 
 #define SY_DISPLACED_NS UINT64_C(1000000) /* a yield as long is a long one */
 
-/* A long yield began and ended then. */
-void sy_displaced_note(struct sy_displaced *displaced, uint64_t began, uint64_t ended);
+/* A yield began and ended then. */
+void sy_displaced_yielded(struct sy_displaced *displaced, uint64_t began, uint64_t ended);
+
+/* Whether something has arrived since the last yield began. */
+void sy_displaced_judge(struct sy_displaced *displaced, bool arrived);
 
 #endif

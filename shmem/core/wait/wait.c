@@ -244,36 +244,11 @@ static bool wait_sleep_taken(bool first)
 /* Of this thread's yields. */
 static _Thread_local struct sy_displaced displaced;
 
-/* Its last one, if that was long; ended is 0 if not. */
-static _Thread_local struct {
-    uint64_t began, ended;
-} long_yield;
-
 static void wait_yield(uint64_t now)
 {
     sched_yield();
-    if (!policy.sleeps_soon)
-        return;
-    uint64_t back = sy_clock_ns();
-    if (SY_UNLIKELY(back - now >= SY_DISPLACED_NS)) {
-        long_yield.began = now;
-        long_yield.ended = back;
-    } else {
-        displaced.brief++;
-    }
-}
-
-/* What came of a long yield. Where something has arrived meanwhile, the others did not compute but
- * send, each for as long as it could. */
-static void wait_judge_yield(bool arrived)
-{
-    if (SY_LIKELY(!long_yield.ended))
-        return;
-    if (arrived)
-        displaced.brief++;
-    else
-        sy_displaced_note(&displaced, long_yield.began, long_yield.ended);
-    long_yield.ended = 0;
+    if (policy.sleeps_soon)
+        sy_displaced_yielded(&displaced, now, sy_clock_ns());
 }
 
 static uint64_t wait_yields_for(uint64_t now)
@@ -343,7 +318,7 @@ static void wait_rest(uint64_t *since, const char *where)
     int moved = !slept && policy.polls ? wait_poll_transports() : 0;
     uint64_t waited = wait_waited_since(since);
 
-    wait_judge_yield(first || moved > 0);
+    sy_displaced_judge(&displaced, first || moved > 0);
     if (first)
         sy_stall_opened(*since, where);
     if (SY_UNLIKELY(waited > SY_STALL_NOTED_NS))
@@ -403,7 +378,7 @@ void sy_wait_rest_inside(uint64_t *since)
         sy_progress_enter();
         sy_sleep_polled(); /* the transport has polled itself */
     }
-    wait_judge_yield(moved > 0);
+    sy_displaced_judge(&displaced, moved > 0);
     if (!slept && moved <= 0 && !still_polling(waited))
         wait_give_way(*since + waited, waited, moved < 0, false);
     counted = sy_sleep_count();
