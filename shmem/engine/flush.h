@@ -26,12 +26,13 @@ struct sy_flush {
     _Atomic uint64_t sent_at;     /* the last time that anything left */
     _Atomic uint64_t gathered_at; /* when the oldest request that waits was appended */
     _Atomic uint64_t burst_end;   /* where the operation ended that last found the peer idle */
-    _Atomic uint64_t first;       /* bytes of the oldest request that waits */
+    _Atomic uint64_t first;       /* bytes of the request that waited first, or left for `leaves` */
     _Atomic int bursts;           /* how often others followed such an operation at once, of late */
     _Atomic int kept;             /* how often the program sent what it had gathered, of late */
     _Atomic int quiets;           /* how often a quiet has followed an operation that left alone */
-    _Atomic int leaves;           /* how often it left a few requests to the progress thread */
-    _Atomic int together;         /* how many of such have left in a row */
+    _Atomic int leaves;           /* how often it left a few requests to the progress thread; where
+                                     that is a habit, more: one for each that is to leave for it */
+    _Atomic int together;         /* how many of these have left in a row */
     _Atomic uint64_t leader;      /* bytes of one that others followed before they were left */
     _Atomic uint64_t followers;   /* their bytes */
     _Atomic bool alone;           /* an operation has left alone, and no quiet has followed yet */

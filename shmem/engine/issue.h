@@ -128,11 +128,13 @@ SY_INLINE void sy_engine_done(struct sy_engine_ctx *ctx, struct sy_engine_peer *
     case SY_FLUSH_FIRST:
         sy_engine_first(ctx, peer, tail, bytes);
         break;
-    default:
+    case SY_FLUSH_FULL:
         sy_flush_filled(&peer->flush);
-        /* With `now` a thread waits for this request: an outdated `blocked` must not hold it. */
-        if (now || !atomic_load_explicit(&peer->tx.blocked, memory_order_relaxed))
+        if (!atomic_load_explicit(&peer->tx.blocked, memory_order_relaxed))
             peer->engine->ops->send(peer);
+        break;
+    default: /* a thread waits for this request: an outdated `blocked` must not hold it */
+        peer->engine->ops->send(peer);
     }
 }
 

@@ -287,14 +287,22 @@ END_TEST
 #define TOGETHER {LARGE, 50000, SY_FLUSH_LATE}, {PUT, 100, SY_FLUSH_FULL}
 #define TRIED    {LARGE, 50000, SY_FLUSH_SOON}, {PUT, 100, SY_FLUSH_GATHER}
 
-/* At first the flag waits for the progress thread; then it leaves at once; then both do so together,
- * and a flag alone, too. One is gathered now and then to see whether that is still so. */
-START_TEST(test_leaves)
+/* The beginning of each: at first the flag waits for the progress thread, then it leaves at once. */
+static struct peer leaving(void)
 {
     struct peer peer = begin();
 
     PLAY(&peer, 3, LEFT);
     PLAY(&peer, 1, APART);
+    return peer;
+}
+
+/* Then message and flag leave together, and a flag alone, too. One is gathered now and then to see
+ * whether that is still so. */
+START_TEST(test_leaves)
+{
+    struct peer peer = leaving();
+
     PLAY(&peer, 10, TOGETHER);
     PLAY(&peer, 20, {PUT, 50000, SY_FLUSH_ALONE});
     PLAY(&peer, 1, LEFT);
@@ -310,10 +318,8 @@ END_TEST
  * are no burst, and leave at once. */
 START_TEST(test_leaves_lone)
 {
-    struct peer peer = begin();
+    struct peer peer = leaving();
 
-    PLAY(&peer, 3, LEFT);
-    PLAY(&peer, 1, APART);
     PLAY(&peer, 1, {LARGE, 50000, SY_FLUSH_LATE}, {TIMER, 1000000, 0});
     PLAY(&peer, 20, {LARGE, 50000, SY_FLUSH_ALONE});
 }
@@ -333,10 +339,9 @@ END_TEST
 /* A quiet ends the habit: the program does not leave what it waits for. */
 START_TEST(test_leaves_quiet)
 {
-    struct peer peer = begin();
+    struct peer peer = leaving();
 
-    PLAY(&peer, 3, LEFT);
-    PLAY(&peer, 1, APART, {QUIET, 100, 0});
+    PLAY(&peer, 1, {QUIET, 100, 0});
     PLAY(&peer, 1, TRIED, {SEND, 100, 0});
 }
 END_TEST
@@ -344,10 +349,9 @@ END_TEST
 /* So do many at once, of which but the first few leave. */
 START_TEST(test_leaves_many)
 {
-    struct peer peer = begin();
+    struct peer peer = leaving();
 
-    PLAY(&peer, 3, LEFT);
-    PLAY(&peer, 1, APART, {PUT, 100, SY_FLUSH_ALONE}, {PUT, 100, SY_FLUSH_ALONE});
+    PLAY(&peer, 2, {PUT, 100, SY_FLUSH_ALONE});
     PLAY(&peer, 1, {PUT, 100, SY_FLUSH_SOON});
     PLAY(&peer, 20, {PUT, 100, SY_FLUSH_GATHER});
     PLAY(&peer, 1, {TIMER, 60000, 0}, {PUT, 100, SY_FLUSH_SOON}, {SEND, 100, 0});
@@ -357,10 +361,8 @@ END_TEST
 /* Messages and flags without a pause are gathered like everything else. */
 START_TEST(test_leaves_flow)
 {
-    struct peer peer = begin();
+    struct peer peer = leaving();
 
-    PLAY(&peer, 3, LEFT);
-    PLAY(&peer, 1, APART);
     PLAY(&peer, 1, TOGETHER);
     PLAY(&peer, 3, {LARGE, 100, SY_FLUSH_LATE}, {PUT, 100, SY_FLUSH_FULL});
     PLAY(&peer, 1, {LARGE, 100, SY_FLUSH_SOON});

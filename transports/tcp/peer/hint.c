@@ -307,8 +307,7 @@ bool sy_tcp_hint_raise(struct sy_engine_peer *requests, uint64_t header, uint64_
     return false;
 }
 
-/* Appends the kept RAISE to the stream, by the producer or in its place. False: there is no room.
- */
+/* Appends the kept RAISE to the stream, by the producer or in its place. False: no room. */
 static bool hint_append_kept(struct tcp_peer *peer)
 {
     struct tcp_hint *hint = &peer->hint;
