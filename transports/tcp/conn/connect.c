@@ -15,10 +15,11 @@
 #include "util/net/io.h"
 #include "util/net/way.h"
 
-#define SMALL_SEGMENT 1200 /* bytes that every path carries */
-#define BUSY_WAIT     (300 * TCP_MILLISECOND)
+#define SMALL_SEGMENT 1200                  /* bytes that every path carries */
+#define BUSY_WAIT     (5 * TCP_MILLISECOND) /* doubles with each refusal, */
+#define BUSY_DOUBLED  6                     /* so many times */
 #define BUSY_TIME     (2 * TCP_SECOND) /* after which an attempt no longer keeps the peer's away */
-#define REFUSALS      16
+#define REFUSALS      20
 
 struct tcp_attempt {
     struct tcp_net *net;
@@ -249,6 +250,15 @@ void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, int 
     connect_go_on(attempt, sy_tcp_now());
 }
 
+/* When a refused attempt looks again. The first waits are short, since this PE may only think that
+ * it was refused: the network can have reset its connection. */
+static uint64_t connect_look_again(const struct tcp_attempt *attempt, uint64_t now)
+{
+    unsigned times = attempt->refusals < BUSY_DOUBLED ? attempt->refusals : BUSY_DOUBLED;
+
+    return now + sy_tcp_patience(attempt->net, BUSY_WAIT << times);
+}
+
 /* Waits for the peer's connection, then tries again, at first over the address that was answered.
  */
 void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
@@ -266,7 +276,7 @@ void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
     }
     attempt->waiting = true;
     sy_race_again(&attempt->race, candidate,
-                  sy_tcp_until(net, sy_tcp_now() + sy_tcp_patience(net, BUSY_WAIT)));
+                  sy_tcp_until(net, connect_look_again(attempt, sy_tcp_now())));
 }
 
 struct tcp_stream *sy_tcp_attempt_confirm(struct tcp_pending *pending)
@@ -350,7 +360,7 @@ static bool connect_attempt_timer(struct tcp_attempt *attempt, uint64_t now)
     if (now < attempt->race.due)
         return false;
     if (attempt->waiting && sy_tcp_contact_comes(attempt->net, attempt->contact, now))
-        attempt->race.due = now + BUSY_WAIT;
+        attempt->race.due = connect_look_again(attempt, now);
     else
         connect_go_on(attempt, now);
     return true;

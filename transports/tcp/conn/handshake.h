@@ -18,7 +18,7 @@
 
 /* HELLO's `reason`: how often this attempt has been refused as busy. From this number on, a PE that
  * is connecting too gives way: perhaps its own connections do not get through. */
-#define TCP_HELLO_INSISTS 4
+#define TCP_HELLO_INSISTS 8
 
 struct tcp_transcript {
     struct tcp_handshake message[TCP_HANDSHAKE_MESSAGES];
