@@ -193,20 +193,15 @@ static int client_hear_1(struct pmi_client *client, char answer[PMI_LINE], const
     if (rc)
         return client_lost(client, rc, name, err);
     if (!client_is_command(answer, ' ', name))
-        return client->host->fail(err, EPROTO,
-                                  "PMI: the launcher answers '%.100s' where %s was "
-                                  "expected",
-                                  answer, name);
+        return client->host->fail(
+            err, EPROTO, "PMI: the launcher answers '%.100s' where %s was expected", answer, name);
     return 0;
 }
 
 /* Sends a line of version 1 and waits for the answer with this name. */
-static int client_ask_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
-                        struct sy_error *err, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
-
-static int client_ask_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
-                        struct sy_error *err, const char *fmt, ...)
+__attribute__((format(printf, 5, 6))) static int
+client_ask_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
+             struct sy_error *err, const char *fmt, ...)
 {
     char line[PMI_LINE];
     va_list args;
@@ -246,12 +241,9 @@ static int client_hear_2(struct pmi_client *client, char answer[PMI_LINE], const
 }
 
 /* Asks the launcher in version 2 of the protocol; `name` is the command. */
-static int client_ask_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
-                        struct sy_error *err, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
-
-static int client_ask_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
-                        struct sy_error *err, const char *fmt, ...)
+__attribute__((format(printf, 5, 6))) static int
+client_ask_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
+             struct sy_error *err, const char *fmt, ...)
 {
     char body[PMI_LINE];
     va_list args;

@@ -245,8 +245,7 @@ static int pmix_fetch(struct pmix *pmix, double limit, struct sy_error *err)
         if (!in_time && until == &last)
             return pmix->user.host->fail(
                 err, ETIMEDOUT,
-                "waited %.0f s for PE 0 to call shmem_init (SHMEM_INIT_TIMEOUT is "
-                "the limit)",
+                "waited %.0f s for PE 0 to call shmem_init (SHMEM_INIT_TIMEOUT is the limit)",
                 limit);
         if (!in_time) {
             pmix->user.host->log(SY_LOG_WARN, "boot",

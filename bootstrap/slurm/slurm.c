@@ -75,8 +75,7 @@ static int slurm_find_place(struct slurm *slurm, struct sy_error *err)
         return slurm->user.host->fail(err, EINVAL, "SLURM_STEP_NODELIST=%s names no host",
                                       nodes ? nodes : "");
     snprintf(slurm->place, sizeof slurm->place,
-             "%s:%u (the first host of the step; SHMEM_ROOT=HOST:PORT "
-             "names another place)",
+             "%s:%u (the first host of the step; SHMEM_ROOT=HOST:PORT names another place)",
              slurm->root, slurm->port);
     return 0;
 }

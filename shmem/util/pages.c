@@ -119,8 +119,7 @@ static int pages_check(const struct sy_pages_wish *wish, struct sy_error *err)
         return sy_fail(err, EINVAL, "bind to nodes of memory, and none is named");
     if (wish->numa && (numa == SY_WISH_NUMA_LOCAL || !numa))
         return sy_fail(err, EINVAL,
-                       "nodes of memory are named, but neither bind nor interleave "
-                       "is asked for");
+                       "nodes of memory are named, but neither bind nor interleave is asked for");
     if (wish->numa & ~nodes)
         return sy_fail(err, EINVAL, "node of memory %s, which is not there; this host has node %s",
                        pages_name_nodes(wish->numa & ~nodes, text, sizeof text),

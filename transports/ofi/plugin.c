@@ -148,8 +148,7 @@ static void plugin_check_address_space(const struct ofi_state *ofi)
     if (pages && !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur < used + SPARE_BYTES)
         ofi->host->log(SY_LOG_WARN, ofi->name,
                        "%llu of %llu MB of address space (ulimit -v) are in use; if libfabric "
-                       "lacks some for a connection, the job ends after 20 s; raise the limit "
-                       "then",
+                       "lacks some for a connection, the job ends after 20 s; raise the limit then",
                        (unsigned long long)used >> 20, (unsigned long long)limit.rlim_cur >> 20);
 }
 

@@ -94,8 +94,7 @@ static int allgather_lead(struct tree *tree, const char *phase, const void *mine
     if (*g->fault)
         return tree->host->fail(
             err, EPROTO,
-            "%s: the PEs do not run the same version of the library, or not the "
-            "same program",
+            "%s: the PEs do not run the same version of the library, or not the same program",
             g->fault);
     if (g->parts.arrived < tree->npes)
         return allgather_out_of_time(tree, phase, seconds, err);

@@ -388,9 +388,7 @@ static int join_follow(struct tree *tree, double begin, double limit, struct sy_
         return -ECANCELED;
     return tree->complete ? 0
                           : tree->host->fail(err, ETIMEDOUT,
-                                             "no word from PE 0 for %.0f s: is it "
-                                             "stopped?",
-                                             limit);
+                                             "no word from PE 0 for %.0f s: is it stopped?", limit);
 }
 
 /* ---- joining ---- */

@@ -20,9 +20,8 @@ enum {
     DESCRIPTORS_OF_OSHRUN = 24 /* and what a PE needs besides while it is started */
 };
 
-static bool daemon_start_trouble(struct sy_daemon *daemon, int status, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-static bool daemon_start_trouble(struct sy_daemon *daemon, int status, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static bool
+daemon_start_trouble(struct sy_daemon *daemon, int status, const char *fmt, ...)
 {
     char *text;
     va_list args;

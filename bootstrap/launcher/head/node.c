@@ -64,9 +64,8 @@ static void node_give_up(struct sy_node *node, const char *why)
     run->hosts.lost(node, why);
 }
 
-static void node_lose(struct sy_node *node, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-static void node_lose(struct sy_node *node, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void node_lose(struct sy_node *node, const char *fmt,
+                                                            ...)
 {
     char why[400];
     va_list args;

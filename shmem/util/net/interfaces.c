@@ -479,9 +479,8 @@ int sy_interfaces_choose(const char *setting, const char *list, int family,
         return 0;
     interfaces_describe(all, count, there, sizeof there);
     return sy_fail(err, !strcmp(choice.list, "auto") ? ENODEV : EINVAL,
-                   "%s=%.80s fits no %saddress of an interface that is up; "
-                   "there are: %s",
-                   setting, choice.list,
+                   "%s=%.80s fits no %saddress of an interface that is up; there are: %s", setting,
+                   choice.list,
                    family == SY_IP_FOUR  ? "IPv4 "
                    : family == SY_IP_SIX ? "IPv6 "
                                          : "",
@@ -577,8 +576,7 @@ int sy_interfaces_listen(const struct sy_interface *const *chosen, size_t count,
         return rc;
     if (rc == -EADDRINUSE && first)
         return sy_fail(err, EADDRINUSE,
-                       "all ports of %s=%s are taken on %s; a host needs "
-                       "as many as it has PEs",
+                       "all ports of %s=%s are taken on %s; a host needs as many as it has PEs",
                        setting, range, chosen[0]->name);
     return sy_fail(err, -rc, "cannot listen on %s%s: %s%s", chosen[0]->name,
                    count > 1 ? " nor on other interfaces" : "", strerror(-rc),

@@ -59,8 +59,7 @@ static int file_check(const struct sy_host *host, const struct sy_pool_config *c
         return host->fail(err, EINVAL, "a file of %zu bytes", config->length);
     if (config->flags & ~SY_WISH_RESTART || config->numa)
         return host->fail(err, EINVAL,
-                          "flags 0x%x and nodes of memory 0x%lx; a file knows "
-                          "restart (0x%x) alone",
+                          "flags 0x%x and nodes of memory 0x%lx; a file knows restart (0x%x) alone",
                           (unsigned)config->flags, config->numa, SY_WISH_RESTART);
     if (config->flags & SY_WISH_RESTART && !named)
         return host->fail(err, EINVAL,

@@ -86,8 +86,7 @@ int sy_opencl_devices(const struct opencl_library *cl, const struct sy_host *hos
 
     if (cl->GetPlatformIDs(SY_COUNT(platform), platform, &platforms) || !platforms)
         return host->fail(err, ENODEV,
-                          "no OpenCL driver is installed (pocl-opencl-icd runs OpenCL "
-                          "on the CPU)");
+                          "no OpenCL driver is installed (pocl-opencl-icd runs OpenCL on the CPU)");
     for (unsigned p = 0; p < platforms && p < SY_COUNT(platform); p++) {
         devices = 0;
         cl->GetDeviceIDs(platform[p], CL_DEVICE_TYPE_ALL, OPENCL_DEVICES, device, &devices);
