@@ -3,6 +3,7 @@
 util_sources = \
 	shmem/util/bits.h \
 	shmem/util/clock.h \
+	shmem/util/copy.h \
 	shmem/util/count.h \
 	shmem/util/denied.h \
 	shmem/util/error.c shmem/util/error.h \

@@ -257,12 +257,18 @@ tests_unit_test_mpi_wakeup_LDADD = shmem/libsma.a $(CHECK_LIBS)
 
 # Where the members of a team are.
 if HAVE_CHECK
-check_PROGRAMS += tests/unit/test_displaced tests/unit/test_nodes tests/unit/test_pause tests/unit/test_sleep tests/unit/test_windows
-TESTS += tests/unit/test_displaced tests/unit/test_nodes tests/unit/test_pause tests/unit/test_sleep tests/unit/test_windows
+check_PROGRAMS += tests/unit/test_copy tests/unit/test_displaced tests/unit/test_nodes tests/unit/test_pause tests/unit/test_sleep \
+	tests/unit/test_windows
+TESTS += tests/unit/test_copy tests/unit/test_displaced tests/unit/test_nodes tests/unit/test_pause tests/unit/test_sleep \
+	tests/unit/test_windows
 endif
 tests_unit_test_nodes_SOURCES = tests/unit/test_nodes.c tests/unit/suite.h
 tests_unit_test_nodes_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_nodes_LDADD = shmem/libsma.a $(CHECK_LIBS)
+
+tests_unit_test_copy_SOURCES = tests/unit/test_copy.c tests/unit/suite.h
+tests_unit_test_copy_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_copy_LDADD = $(CHECK_LIBS)
 
 tests_unit_test_displaced_SOURCES = tests/unit/test_displaced.c tests/unit/suite.h
 tests_unit_test_displaced_CFLAGS = $(AM_CFLAGS) $(CHECK_CFLAGS)

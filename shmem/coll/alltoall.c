@@ -15,7 +15,7 @@ static void alltoall_through_slot(const struct sy_group *group, char *dest, cons
     int size = group->members.size;
     size_t mine = (size_t)group->members.me * length;
 
-    memcpy(sy_group_slot(group), source, (size_t)size * length);
+    sy_copy_bytes(sy_group_slot(group), source, (size_t)size * length);
     sy_group_sync(group);
     for (int step = 0; step < size; step++) {
         int i = sy_data_after(group, step);
@@ -30,7 +30,7 @@ static void alltoall_from_sources(const struct sy_group *group, char *dest, cons
     size_t mine = (size_t)group->members.me * length;
 
     sy_group_sync(group);
-    memcpy(dest + mine, source + mine, length);
+    sy_copy_bytes(dest + mine, source + mine, length);
     for (int step = 1; step < group->members.size; step++) {
         int i = sy_data_after(group, step);
         sy_group_pull(group, i, dest + (size_t)i * length, source + mine, length);
@@ -83,7 +83,7 @@ static void alltoall_grid_pull(const struct grid *g, int i, void *dest, const vo
                                size_t length)
 {
     if (i == g->group->members.me)
-        memcpy(dest, from, length);
+        sy_copy_bytes(dest, from, length);
     else
         sy_group_pull(g->group, i, dest, from, length);
 }
@@ -139,7 +139,7 @@ static void alltoall_through_grid(const struct sy_group *group, char *dest, cons
     sy_group_sync(group);
     alltoall_grid_along_column(&g, all);
     sy_group_sync(group);
-    memcpy(dest, all, (size_t)g.size * length);
+    sy_copy_bytes(dest, all, (size_t)g.size * length);
     free(all);
 }
 

@@ -31,7 +31,7 @@ static void alltoall_nodes_copy_block(char *to, ptrdiff_t to_stride, const char 
     ptrdiff_t size = (ptrdiff_t)b->size;
 
     if (to_stride == size && from_stride == size) {
-        memcpy(to, from, b->size * b->count);
+        sy_copy_bytes(to, from, b->size * b->count);
         return;
     }
     for (size_t i = 0; i < b->count; i++, to += to_stride, from += from_stride)
@@ -67,7 +67,7 @@ static char *alltoall_nodes_pack(const struct sy_notify *notify, int j, size_t l
     for (int a = 0; a < sy_group_locals(notify->group); a++) {
         const char *blocks = sy_notify_mate(notify, a);
         for (int b = 0; b < sy_nodes_size(nodes, j); b++, to += length)
-            memcpy(to, blocks + (size_t)sy_nodes_member(nodes, j, b) * length, length);
+            sy_copy_bytes(to, blocks + (size_t)sy_nodes_member(nodes, j, b) * length, length);
     }
     return to;
 }

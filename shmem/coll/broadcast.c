@@ -28,7 +28,7 @@ static void broadcast_through_scratch(const struct sy_group *group, void *dest, 
         return;
     }
     sy_notify_watch(&notify, root, FLAG_DATA, 1);
-    memcpy(dest, sy_notify_scratch(&notify, root), length);
+    sy_copy_bytes(dest, sy_notify_scratch(&notify, root), length);
 }
 
 static void broadcast_from_source(const struct sy_group *group, void *dest, const void *source,

@@ -98,7 +98,7 @@ static void broadcast_nodes_through_scratch(const struct place *p, void *dest, c
     if (me == p->root)
         sy_broadcast_own(p->group, dest, source, length);
     else
-        memcpy(dest, from, length);
+        sy_copy_bytes(dest, from, length);
 }
 
 /* ---- large ---- */

@@ -15,7 +15,7 @@ enum { TAG_STEP, TAG_UP, TAG_DOWN };
 static void collect_through_slots(const struct sy_group *group, char *dest, const void *source,
                                   size_t length)
 {
-    memcpy(sy_group_slot(group), source, length);
+    sy_copy_bytes(sy_group_slot(group), source, length);
     sy_group_sync(group);
     for (int step = 0; step < group->members.size; step++) {
         int i = sy_data_after(group, step);
@@ -28,7 +28,7 @@ static void collect_from_sources(const struct sy_group *group, char *dest, const
                                  size_t length)
 {
     sy_group_sync(group);
-    memcpy(dest + (size_t)group->members.me * length, source, length);
+    sy_copy_bytes(dest + (size_t)group->members.me * length, source, length);
     for (int step = 1; step < group->members.size; step++) {
         int i = sy_data_after(group, step);
         sy_group_pull(group, i, dest + (size_t)i * length, source, length);
@@ -47,7 +47,7 @@ static void collect_fixed_linear(const struct sy_group *group, char *dest, const
         sy_group_await(group, TAG_DOWN, 1);
         sy_group_pull(group, 0, dest, dest, (size_t)size * length);
     } else {
-        memcpy(dest, source, length);
+        sy_copy_bytes(dest, source, length);
         sy_group_await(group, TAG_UP, (uint64_t)size - 1);
         for (int i = 1; i < size; i++)
             sy_group_pull(group, i, dest + (size_t)i * length, source, length);
@@ -63,7 +63,7 @@ static void collect_ring(const struct sy_group *group, char *dest, const void *s
 {
     int size = group->members.size, before = sy_data_after(group, size - 1);
 
-    memcpy(dest + (size_t)group->members.me * length, source, length);
+    sy_copy_bytes(dest + (size_t)group->members.me * length, source, length);
     for (int step = size - 1; step > 0; step--) {
         size_t at = (size_t)sy_data_after(group, step) * length;
         sy_group_notify(group, sy_data_after(group, 1), TAG_STEP);
@@ -82,7 +82,7 @@ static void collect_doubling(const struct sy_group *group, char *dest, const voi
     int size = group->members.size;
     unsigned round = 0;
 
-    memcpy(dest + (size_t)group->members.me * length, source, length);
+    sy_copy_bytes(dest + (size_t)group->members.me * length, source, length);
     for (int have = 1; have < size; have += have < size - have ? have : size - have, round++) {
         int from = sy_data_after(group, have), count = have < size - have ? have : size - have;
         int straight = count < size - from ? count : size - from;
@@ -172,7 +172,7 @@ static void collect_part(const struct sy_group *group, int i, char *dest, const 
     if (!length)
         return;
     if (i == group->members.me)
-        memcpy(dest, source, length);
+        sy_copy_bytes(dest, source, length);
     else if (in_slot(group, length))
         sy_data_copy_slot(group, i, sizeof(size_t), length, dest);
     else

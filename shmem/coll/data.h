@@ -8,6 +8,7 @@
 #include "coll/group.h"
 #include "core/rma.h"
 #include "core/start/world.h"
+#include "util/copy.h"
 
 /* Bytes of a piece: small enough that a piece of each of two operands and the result stay in the
  * first cache; a multiple of every element's size. */
@@ -72,7 +73,7 @@ static inline void sy_data_pushed(void)
 static inline void sy_data_copy(void *dest, const void *source, size_t length)
 {
     if (dest != source && length)
-        memcpy(dest, source, length);
+        sy_copy_bytes(dest, source, length);
 }
 
 /* Member i's slot, copied to dest. */

@@ -309,7 +309,7 @@ void sy_notify_scratch_put(const struct sy_notify *notify, int member, size_t of
         return;
     }
     if (length)
-        memcpy(sy_notify_scratch(notify, member) + offset, source, length);
+        sy_copy_bytes(sy_notify_scratch(notify, member) + offset, source, length);
     sy_notify_raise(notify, member, flag, step);
 }
 

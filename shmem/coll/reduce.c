@@ -26,7 +26,7 @@ static void reduce_through_slots(const struct sy_group *group, struct sy_operati
     struct sy_piece room[2];
     const void *left;
 
-    memcpy(sy_group_slot(group), source, length);
+    sy_copy_bytes(sy_group_slot(group), source, length);
     sy_group_sync(group);
     left = sy_group_read_slot(group, 0, 0, length, room[0].bytes);
     for (int i = 1; i < group->members.size; i++) {
@@ -54,7 +54,7 @@ static void reduce_through_joined_slots(const struct sy_group *group, struct sy_
 {
     const struct array array = {op.kernel, count};
 
-    memcpy(sy_group_slot(group), source, count * op.size);
+    sy_copy_bytes(sy_group_slot(group), source, count * op.size);
     sy_group_sync_joining(group, reduce_join, &array);
     sy_data_copy_slot(group, 0, 0, count * op.size, dest);
     sy_group_slot_done(group);

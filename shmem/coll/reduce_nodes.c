@@ -137,7 +137,7 @@ static void reduce_nodes_few_piece(const struct sy_group *group, struct sy_opera
     x.part = sy_round_up(x.length, SY_LINE);
     x.notify = sy_notify_open(group, reduce_nodes_parts(nodes, pairs) * x.part, 1);
     x.scratch = sy_notify_mate(&x.notify, 0);
-    memcpy(sy_notify_own(&x.notify), source, x.length);
+    sy_copy_bytes(sy_notify_own(&x.notify), source, x.length);
     sy_group_gather(group);
     if (!sy_group_local(group)) {
         sy_reduce_scratch(&x.notify, 0, op, reduce_nodes_part(&x, PART_MINE), count);
@@ -147,7 +147,7 @@ static void reduce_nodes_few_piece(const struct sy_group *group, struct sy_opera
             reduce_nodes_exchange(&x, pairs);
     }
     sy_group_release(group);
-    memcpy(dest, reduce_nodes_part(&x, PART_MINE), x.length);
+    sy_copy_bytes(dest, reduce_nodes_part(&x, PART_MINE), x.length);
     sy_notify_met(&x.notify);
 }
 

@@ -103,7 +103,7 @@ static void scan_nodes(const struct piece *p, const struct parties *parties, cha
 {
     const struct sy_group *group = p->notify.group;
 
-    memcpy(sy_notify_own(&p->notify) + PART_OWN * p->part, source, p->length);
+    sy_copy_bytes(sy_notify_own(&p->notify) + PART_OWN * p->part, source, p->length);
     sy_group_gather(group);
     if (!sy_group_local(group)) {
         sy_reduce_scratch(&p->notify, PART_OWN * p->part, p->op, scan_nodes_part(p, PART_WITH),

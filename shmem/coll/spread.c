@@ -183,7 +183,7 @@ static void spread_unstage(const struct sy_spread *s, int here, struct walk walk
 
     while ((bytes = spread_next(&walk, &at))) {
         sy_notify_watch(s->notify, here, flag, ++step);
-        memcpy(s->dest + at, sy_notify_scratch(s->notify, here) + at, bytes);
+        sy_copy_bytes(s->dest + at, sy_notify_scratch(s->notify, here) + at, bytes);
     }
 }
 

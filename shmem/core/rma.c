@@ -259,7 +259,7 @@ static void core_rma_stride(char *to, const char *from, ptrdiff_t to_stride, ptr
         break;
     default:
         for (; blocks; blocks--, to += to_stride, from += from_stride)
-            memcpy(to, from, block);
+            sy_copy_bytes(to, from, block);
     }
 }
 

@@ -16,6 +16,7 @@
 #include "core/ctx.h"
 #include "core/wait/wait.h"
 #include "core/memory/windows.h"
+#include "util/copy.h"
 
 /* A resolved address on another PE. */
 struct sy_target {
@@ -76,7 +77,7 @@ SY_INLINE void sy_copy(void *to, const void *from, size_t length)
     else if (length == 1)
         memcpy(to, from, 1);
     else
-        memcpy(to, from, length);
+        sy_copy_bytes(to, from, length);
 }
 
 /* As sy_window_place, for `length` bytes that must all lie in the window. */

@@ -208,7 +208,7 @@ static void message_receive_keep(struct sy_message_peer *peer, enum sy_message_c
         *why = no_memory;
         return;
     }
-    memcpy(partial->at + partial->end, from, length);
+    sy_copy_bytes(partial->at + partial->end, from, length);
     partial->end += length;
 }
 

@@ -11,6 +11,7 @@
 
 #include "engine/record.h"
 #include "util/bits.h"
+#include "util/copy.h"
 
 #define SY_PENDING_MOST 4096 /* replies awaited at a time, a power of two */
 #define SY_PENDING_LONG 248  /* of them longer than SY_RECORD_LONG */
@@ -140,7 +141,7 @@ SY_INLINE void sy_pending_give(const struct sy_pending_reply *reply, const char 
     else if (reply->length == 8)
         memcpy(reply->dest, from, 8);
     else
-        memcpy(reply->dest, from, reply->length);
+        sy_copy_bytes(reply->dest, from, reply->length);
 }
 
 /* There is one writer. */

@@ -5,6 +5,7 @@
 
 #include "engine/record.h"
 #include "util/bits.h"
+#include "util/copy.h"
 
 static inline uint64_t sy_request_at(uint64_t place, unsigned op, unsigned code)
 {
@@ -52,7 +53,7 @@ static inline void sy_request_write_put(char *room, uint64_t place, const void *
     }
     memset(room + 8 + sy_record_padded(length), 0, 8);
     sy_request_write_long(room, place, SY_RECORD_PUT_LONG, length);
-    memcpy(room + 16, from, length);
+    sy_copy_bytes(room + 16, from, length);
 }
 
 /* ---- get ---- */
@@ -94,7 +95,7 @@ static inline void sy_request_write_blocks(char *room, uint64_t place, const str
         if (s->block == 8)
             memcpy(to, from, 8);
         else
-            memcpy(to, from, s->block);
+            sy_copy_bytes(to, from, s->block);
     }
 }
 

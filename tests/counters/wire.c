@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "tests/conformance/check.h"
@@ -123,6 +124,19 @@ static void put_1MiB(long n)
         shmem_putmem(block, block, PART, 1);
 }
 
+/* From the beginning of a page, and from behind it. */
+static void get_page(long n)
+{
+    for (long i = 0; i < n; i++)
+        shmem_getmem(words, block, 8192, 1);
+}
+
+static void get_behind(long n)
+{
+    for (long i = 0; i < n; i++)
+        shmem_getmem(words, block + 64, 8192, 1);
+}
+
 static void iput_1000(long n)
 {
     for (long i = 0; i < n; i++)
@@ -147,6 +161,8 @@ static const struct {
     {"fetch_add", fetch_add, 100},
     {"get", get, 100},
     {"put_1MiB", put_1MiB, 10000},
+    {"get_page", get_page, 1000},
+    {"get_behind", get_behind, 1000},
     {"iput_1000", iput_1000, 1000},
 };
 
@@ -172,8 +188,9 @@ int main(int argc, char **argv)
 
     shmem_init();
     count = argc > 1 ? atol(argv[argc - 1]) : 100000;
-    block = shmem_calloc(1, PART);
+    block = shmem_align(4096, PART);
     CHECK(shmem_n_pes() == 2 && block);
+    memset(block, 0, PART);
     shmem_barrier_all();
     if (shmem_my_pe() == 0) {
         if (!strcmp(what, "puts"))

@@ -209,6 +209,18 @@ static void whole_frames(void)
     }
 }
 
+static void shifted_frames(void)
+{
+    static const char shift[TCP_SHIFT];
+
+    for (int i = 0; i < 3; i++) {
+        struct tcp_frame frame = {.length = 16, .flags = i == 1 ? 0 : TCP_FRAME_SHIFTED};
+        add(&frame, sizeof frame);
+        add(shift, i == 1 ? 0 : sizeof shift);
+        one_put();
+    }
+}
+
 static void wrong_frames(void)
 {
     struct tcp_frame frame = {.length = 13}, ack = {.requests = 1 << 30},
@@ -257,6 +269,9 @@ int main(int argc, char **argv)
     delivery(FRAMED | WHOLE, one_put);
     write_seed();
     delivery(WHOLE, whole_frames);
+    write_seed();
+    delivery(WHOLE, shifted_frames);
+    delivery(PIECES_OF_8, shifted_frames);
     write_seed();
     delivery(PIECES_OF_8, wrong_frames);
     write_seed();

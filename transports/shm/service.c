@@ -303,7 +303,7 @@ static void service_copy(struct moving *m, struct chunk *chunk)
     chunk->step = COPIED;
     chunk->copying.ticket = NULL;
     if (m->device < 0) {
-        memcpy(m->put ? data : chunk->local, m->put ? chunk->local : data, chunk->length);
+        sy_copy_bytes(m->put ? data : chunk->local, m->put ? chunk->local : data, chunk->length);
         return;
     }
     const char *base = shm->region[m->device].own.base;

@@ -14,7 +14,7 @@
 
 #include "engine/record.h"
 
-#define TCP_WIRE_VERSION 4
+#define TCP_WIRE_VERSION 5
 
 /* ---- the handshake ---- */
 
@@ -58,12 +58,15 @@ struct tcp_handshake {
 /* ---- frames ---- */
 
 /* flags */
-#define TCP_FRAME_REPLIES 1u /* the records are replies; otherwise requests */
-#define TCP_FRAME_ACK     2u /* answer soon with a frame, so that I learn what has been applied */
-#define TCP_FRAME_BYE     4u /* I send nothing more; the end of this connection is no failure */
-#define TCP_FRAME_NODE    8u /* I apply requests for every PE of my node (first frame) */
+#define TCP_FRAME_REPLIES 1u  /* the records are replies; otherwise requests */
+#define TCP_FRAME_ACK     2u  /* answer soon with a frame, so that I learn what has been applied */
+#define TCP_FRAME_BYE     4u  /* I send nothing more; the end of this connection is no failure */
+#define TCP_FRAME_NODE    8u  /* I apply requests for every PE of my node (first frame) */
+#define TCP_FRAME_SHIFTED 16u /* TCP_SHIFT bytes without meaning follow the header */
 
 #define TCP_FRAME_MAX (1u << 24) /* most bytes of records in a frame */
+
+#define TCP_SHIFT 32 /* see send.c */
 
 struct tcp_frame {
     uint32_t length; /* bytes of records that follow; may be 0 */

@@ -86,7 +86,7 @@ static size_t apply_begin_payload(struct tcp_peer *peer, const char *from, size_
         return 0;
     }
     size_t part = sy_tcp_receive_cut(to, have - 16, length);
-    memcpy(to, from + 16, part);
+    sy_copy_bytes(to, from + 16, part);
     sy_tcp_receive_place(&peer->stream, to, part, length, bytes);
     peer->payload_region = sy_record_region(header);
     return 16 + part;
@@ -246,7 +246,7 @@ static size_t apply_begin_reply(struct tcp_peer *peer, const struct sy_pending_r
         return 0;
     }
     have = have < reply->length ? have : reply->length;
-    memcpy(reply->dest, at, have);
+    sy_copy_bytes(reply->dest, at, have);
     sy_tcp_receive_place(&peer->stream, reply->dest, have, reply->length, bytes);
     return have;
 }

@@ -198,7 +198,7 @@ static void device_send(struct tcp_peer *peer, uint64_t header, const char *from
         sy_tcp_queue_uncopy(queue, copy, sy_record_padded(length));
         copy = NULL;
     } else {
-        memcpy(copy, from, length);
+        sy_copy_bytes(copy, from, length);
         device_move_parts(&stream->out, from, length, copy);
     }
     sy_tcp_queue_let_go(queue, copy, header);

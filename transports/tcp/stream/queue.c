@@ -5,6 +5,7 @@
 
 #include "engine/record.h"
 #include "transports/tcp/stream/queue.h"
+#include "util/copy.h"
 
 #define WINDOW 4096u /* bytes of room that are taken at a time */
 #define SPARES 8u    /* copies that are kept */
@@ -269,7 +270,7 @@ int sy_tcp_queue_keep(struct tcp_queue *queue, const char *data, size_t length)
         char *copy = sy_tcp_queue_copy(queue, segment->length);
         if (!copy)
             return -ENOMEM;
-        memcpy(copy, segment->data, segment->length);
+        sy_copy_bytes(copy, segment->data, segment->length);
         segment->data = segment->copy = copy;
     }
     return 0;

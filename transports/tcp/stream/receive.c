@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "transports/tcp/stream/stream.h"
+#include "util/copy.h"
 
 #define READ_BYTES   (64u << 10)
 #define BEHIND_BYTES (4u << 10) /* read beside a large payload, or between two of them */
@@ -33,27 +34,33 @@ static bool receive_take_ack(struct tcp_stream *stream, enum tcp_channel channel
            sy_tcp_queue_release(queue, position);
 }
 
-/* A frame's header: what the other side has applied, and what it wants to know. */
-static void receive_begin_frame(struct tcp_stream *stream, const char *from, const char **why)
+/* A frame's header: what the other side has applied, and what it wants to know. Returns the bytes
+ * used: 0, more of it has to come. */
+static size_t receive_begin_frame(struct tcp_stream *stream, const char *from, size_t length,
+                                  const char **why)
 {
     struct tcp_frame frame;
 
+    if (length < sizeof frame)
+        return 0;
     memcpy(&frame, from, sizeof frame);
-    if (frame.length > TCP_FRAME_MAX || frame.length % 8) {
+    size_t size = sizeof frame + (frame.flags & TCP_FRAME_SHIFTED ? TCP_SHIFT : 0);
+    if (length < size)
+        return 0;
+    if (frame.length > TCP_FRAME_MAX || frame.length % 8)
         *why = "a frame has an impossible length";
-        return;
-    }
-    if (!receive_take_ack(stream, TCP_REQUESTS, frame.requests) ||
-        !receive_take_ack(stream, TCP_REPLIES, frame.replies)) {
+    else if (!receive_take_ack(stream, TCP_REQUESTS, frame.requests) ||
+             !receive_take_ack(stream, TCP_REPLIES, frame.replies))
         *why = "it acknowledges what was never sent";
-        return;
-    }
+    if (*why)
+        return 0;
     sy_count(&stream->all->counters->frames_received, 1);
     stream->in.frame_left = frame.length;
     stream->in.flags = frame.flags;
     if (frame.flags & TCP_FRAME_NODE)
         atomic_store_explicit(&stream->serves_node, true, memory_order_relaxed);
     atomic_store_explicit(&stream->heard, true, memory_order_release);
+    return size;
 }
 
 static void receive_end_frame(struct tcp_stream *stream)
@@ -149,7 +156,7 @@ static size_t receive_parse(struct tcp_stream *stream, const char *from, size_t 
         size_t left = length - used;
         if (in->payload) {
             size_t part = sy_tcp_receive_cut(in->payload, left, in->payload_left);
-            memcpy(in->payload, from + used, part);
+            sy_copy_bytes(in->payload, from + used, part);
             receive_take_payload(stream, part);
             used += part;
             if (in->payload_left || left - part < in->payload_padding)
@@ -157,10 +164,10 @@ static size_t receive_parse(struct tcp_stream *stream, const char *from, size_t 
             used += in->payload_padding;
             receive_end_payload(stream);
         } else if (!in->frame_left) {
-            if (left < sizeof(struct tcp_frame))
+            size_t took = receive_begin_frame(stream, from + used, left, why);
+            used += took;
+            if (!took)
                 break;
-            receive_begin_frame(stream, from + used, why);
-            used += sizeof(struct tcp_frame);
         } else {
             size_t part = left < in->frame_left ? left : in->frame_left;
             bool reply = in->flags & TCP_FRAME_REPLIES;

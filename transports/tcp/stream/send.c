@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "transports/tcp/stream/stream.h"
+#include "util/copy.h"
 
 #define FRAME_BYTES (256u << 10) /* a frame ends with the record that passes this */
 #define SMALL_BYTES 512          /* sent as one buffer */
@@ -43,6 +44,19 @@ bool sy_tcp_send_due(const struct tcp_stream *stream)
            send_has(&stream->queue[TCP_REQUESTS]);
 }
 
+/* Whether TCP_SHIFT more bytes go ahead of a frame's payload. The kernel copies into pages of its
+ * own, which the frame begins when all before it has been taken, and is as slow at it as memcpy. */
+static bool send_shifts(const struct tcp_out *out, int count)
+{
+    size_t ahead = sizeof out->frame;
+    int large = 1;
+
+    if (count > 1 && out->part[1].iov_len <= SY_RECORD_LONG)
+        ahead += out->part[large++].iov_len;
+    return large <= count && out->part[large].iov_len > SY_RECORD_LONG &&
+           sy_copy_is_slow(ahead - (uintptr_t)out->part[large].iov_base);
+}
+
 /* Makes the next frame: replies first, since somebody waits for them. False: nothing to say. */
 static bool send_prepare(struct tcp_stream *stream)
 {
@@ -69,6 +83,11 @@ static bool send_prepare(struct tcp_stream *stream)
         flags |= TCP_FRAME_BYE;
         atomic_store_explicit(&stream->bye, false, memory_order_relaxed);
     }
+    size_t head = sizeof out->frame;
+    if (send_shifts(out, count)) {
+        flags |= TCP_FRAME_SHIFTED;
+        head += TCP_SHIFT;
+    }
     if (!stream->first_sent)
         flags |= stream->all->user->first_flags(stream);
     stream->first_sent = true;
@@ -80,10 +99,10 @@ static bool send_prepare(struct tcp_stream *stream)
                                     .flags = flags,
                                     .requests = (uint32_t)requests,
                                     .replies = (uint32_t)replies};
-    out->part[0] = (struct iovec){.iov_base = &out->frame, .iov_len = sizeof out->frame};
+    out->part[0] = (struct iovec){.iov_base = &out->frame, .iov_len = head};
     out->first = 0;
     out->count = count + 1;
-    out->left = length + sizeof out->frame;
+    out->left = length + head;
     return true;
 }
 

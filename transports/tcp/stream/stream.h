@@ -94,6 +94,7 @@ struct tcp_streams {
 /* The frame that is being sent. */
 struct tcp_out {
     struct tcp_frame frame;
+    char shift[TCP_SHIFT]; /* zeros */
     struct iovec part[TCP_OUT_PARTS];
     int first, count;
     size_t left; /* bytes of all parts */
