@@ -177,5 +177,4 @@ SY_BOOTSTRAP_PLUGIN(env) = {
     SY_TREE_MEMBERS,
     .abort = sy_tree_abort,
     .leave = sy_tree_leave,
-    .close = sy_tree_close,
 };

@@ -271,12 +271,6 @@ static void mpi_leave(void *self)
     mpi->world = NULL;
 }
 
-static void mpi_close(void *self)
-{
-    mpi_leave(self);
-    sy_tree_close(self);
-}
-
 SY_BOOTSTRAP_PLUGIN(mpi) = {
     .size = sizeof(struct sy_bootstrap),
     .name = "mpi",
@@ -294,5 +288,5 @@ SY_BOOTSTRAP_PLUGIN(mpi) = {
     .event = mpi_event,
     .abort = mpi_end_job,
     .leave = mpi_leave,
-    .close = mpi_close,
+    .close = sy_tree_close,
 };

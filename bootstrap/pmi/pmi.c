@@ -199,12 +199,6 @@ static void pmi_leave(void *self)
     sy_pmi_drop(&pmi->client);
 }
 
-static void pmi_close(void *self)
-{
-    pmi_leave(self);
-    sy_tree_close(self);
-}
-
 SY_BOOTSTRAP_PLUGIN(pmi) = {
     .size = sizeof(struct sy_bootstrap),
     .name = "pmi",
@@ -216,5 +210,4 @@ SY_BOOTSTRAP_PLUGIN(pmi) = {
     SY_TREE_MEMBERS,
     .abort = pmi_end_job,
     .leave = pmi_leave,
-    .close = pmi_close,
 };

@@ -339,12 +339,6 @@ static void pmix_leave(void *self)
     pmix->initialized = false;
 }
 
-static void pmix_close(void *self)
-{
-    pmix_leave(self);
-    sy_tree_close(self);
-}
-
 SY_BOOTSTRAP_PLUGIN(pmix) = {
     .size = sizeof(struct sy_bootstrap),
     .name = "pmix",
@@ -354,5 +348,4 @@ SY_BOOTSTRAP_PLUGIN(pmix) = {
     SY_TREE_MEMBERS,
     .abort = pmix_end_job,
     .leave = pmix_leave,
-    .close = pmix_close,
 };

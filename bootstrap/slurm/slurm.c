@@ -169,5 +169,4 @@ SY_BOOTSTRAP_PLUGIN(slurm) = {
     SY_TREE_MEMBERS,
     .abort = sy_tree_abort,
     .leave = sy_tree_leave,
-    .close = sy_tree_close,
 };

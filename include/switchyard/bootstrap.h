@@ -11,11 +11,11 @@
  * but constants.
  *
  * Order of calls: probe; open once in the life of the process; then any number of initialisations,
- * each with allgathers and `mark(SY_MARK_INITIALIZED)` .. `mark(SY_MARK_FINALIZED)`; at exit close,
- * or leave and nothing more. An open that failed may have set *self, so that the others can be told
- * why: then abort and close or leave follow. While the program runs, event is called by one thread
- * of the core; note, blocked, mark, abort, failing and leave may come from another at the same
- * time.
+ * each with allgathers and `mark(SY_MARK_INITIALIZED)` .. `mark(SY_MARK_FINALIZED)`; at exit leave,
+ * and then close or nothing. An open that failed may have set *self, so that the others can be told
+ * why: then abort, leave and perhaps close follow. While the program runs, event is called by one
+ * thread of the core; note, blocked, mark, abort, failing and leave may come from another at the
+ * same time.
  */
 #ifndef SWITCHYARD_BOOTSTRAP_H
 #define SWITCHYARD_BOOTSTRAP_H
@@ -108,7 +108,7 @@ struct sy_bootstrap {
     /* Reads it without blocking, called by one thread at a time. Returns an SY_EVENT_ value. */
     int (*event)(void *self, int *status);
 
-    /* Leaves the job and undoes open. No other call is under way, and none follows. */
+    /* Undoes open, after leave. No other call is under way, and none follows. */
     void (*close)(void *self);
 
     /* Tells the launcher what this PE is doing, in words, and for how many seconds it has been
@@ -130,8 +130,8 @@ struct sy_bootstrap {
      * go on. */
     void (*blocked)(void *self, uint64_t wait, unsigned flags);
 
-    /* Takes leave of the launcher as close does, where the process ends at once while other threads
-     * may be inside any of these calls, or watch the descriptor of wait_fd: all of it stays. */
+    /* Takes leave of the launcher, perhaps again. Other threads may be inside any of these calls,
+     * or watch the descriptor of wait_fd: all of it stays. */
     void (*leave)(void *self);
 };
 

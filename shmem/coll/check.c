@@ -39,11 +39,6 @@ struct record {
 
 bool (*sy_coll_of_stream)(const struct sy_team *team, const char **routine);
 
-static uint64_t mark_of(const struct sy_group *group)
-{
-    return sy_hash(&group->team->turn, sizeof group->team->turn, 0x636f6c6c);
-}
-
 /* The window of a buffer's space; that of the heap stands for the executable's data too. */
 static unsigned coll_check_space(const void *address)
 {
@@ -96,7 +91,7 @@ static void coll_check_explain(const struct record *mine, const struct record *o
 static void coll_check_members(const struct sy_group *group, const struct sy_coll_call *call,
                                unsigned space, bool stream)
 {
-    struct record mine = {.mark = mark_of(group),
+    struct record mine = {.mark = sy_hash(&group->team->turn, sizeof group->team->turn, 0x636f6c6c),
                           .size = call->size,
                           .routine = (int32_t)call->routine | (stream ? STREAM : 0),
                           .space = space,

@@ -8,11 +8,6 @@
 
 enum { TAG_UP, TAG_DOWN };
 
-static bool is_leaf(const struct sy_group *group, long i, long radix)
-{
-    return i * radix + 1 >= group->members.size;
-}
-
 /* dest = left op member i's array at `right`, by pieces. */
 static void reduce_named_combine_with(const struct sy_group *group, struct sy_operation op,
                                       char *dest, const char *left, int i, const char *right,
@@ -41,7 +36,7 @@ void sy_reduce_tree(const struct sy_group *group, struct sy_operation op, char *
         sy_group_await(group, TAG_UP, (uint64_t)(last - first));
     for (long child = first; child < last; child++, left = dest)
         reduce_named_combine_with(group, op, dest, left, (int)child,
-                                  is_leaf(group, child, radix) ? source : dest, count);
+                                  child * radix + 1 >= group->members.size ? source : dest, count);
     if (me) {
         int parent = (int)((me - 1) / radix);
         sy_group_notify(group, parent, TAG_UP);

@@ -185,14 +185,9 @@ static bool message_large_has_left(const struct sy_message_pieces *puts, uint64_
     return true;
 }
 
-static struct sy_message_peer *message_large_peer(const struct sy_engine *engine, int pe)
-{
-    return (struct sy_message_peer *)atomic_load(&engine->routes[pe].peer);
-}
-
 static void message_large_wait_left(const struct sy_engine *engine, int pe, uint64_t end)
 {
-    struct sy_message_peer *peer = message_large_peer(engine, pe);
+    struct sy_message_peer *peer = (struct sy_message_peer *)atomic_load(&engine->routes[pe].peer);
     uint64_t since = 0;
 
     while (!message_large_has_left(&peer->large->puts, end))

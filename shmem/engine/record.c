@@ -1,14 +1,10 @@
 /* See record.h. */
 #include "engine/record.h"
 
-static bool record_is_strided(unsigned op)
-{
-    return op == SY_RECORD_PUT_STRIDED || op == SY_RECORD_GET_STRIDED;
-}
-
 static uint64_t record_most(unsigned op)
 {
-    return record_is_strided(op) ? SY_RECORD_PACKED : SY_RECORD_CHUNK;
+    return op == SY_RECORD_PUT_STRIDED || op == SY_RECORD_GET_STRIDED ? SY_RECORD_PACKED
+                                                                      : SY_RECORD_CHUNK;
 }
 
 size_t sy_record_size(const char *from, size_t have, const char **why)

@@ -203,6 +203,8 @@ static void step_handle(char *arg)
 static void step_close(char *arg)
 {
     (void)arg;
+    if (boot->leave)
+        boot->leave(self);
     if (boot->close)
         boot->close(self);
 }

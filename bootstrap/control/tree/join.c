@@ -50,17 +50,13 @@ static void join_adopt(struct tree_link *link, int pe, const char *host)
     join_say(link, SY_CONTROL_ACCEPT, tree->pe, tree->host_name, sizeof tree->host_name);
 }
 
-/* The PE that takes the next one as its child. */
-static int parent_for_next(struct tree *tree)
-{
-    return tree->joins <= TREE_RADIX ? 0 : tree->joined[(tree->joins - 1) / TREE_RADIX];
-}
-
 static void join_place(struct tree_link *link, int pe, const struct tree_join_body *body)
 {
     struct tree *tree = link->tree;
     struct tree_member *member = &tree->member[pe];
-    int parent = body->again ? 0 : parent_for_next(tree);
+    int parent = body->again || tree->joins <= TREE_RADIX
+                     ? 0
+                     : tree->joined[(tree->joins - 1) / TREE_RADIX];
 
     if (!member->joined) {
         member->joined = true;

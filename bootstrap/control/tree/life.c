@@ -165,7 +165,6 @@ void sy_tree_close(void *self)
 {
     struct tree_user *user = self;
 
-    sy_tree_leave(self);
     sy_tree_free(user->tree);
     explicit_bzero(&user->contact, sizeof user->contact);
     free(user);

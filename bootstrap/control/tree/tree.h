@@ -102,7 +102,7 @@ void sy_tree_failing(void *self, int status);
 #define SY_TREE_MEMBERS                                                                            \
     .allgather = sy_tree_allgather, .mark = sy_tree_mark, .wait_fd = sy_tree_wait_fd,              \
     .event = sy_tree_event, .note = sy_tree_note, .blocked = sy_tree_blocked,                      \
-    .failing = sy_tree_failing
+    .failing = sy_tree_failing, .close = sy_tree_close
 
 /* The secret is that of a file, SHMEM_SECRET_FILE: its path and what is wrong with it are in err.
  */

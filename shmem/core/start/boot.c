@@ -279,6 +279,7 @@ void sy_boot_close(void)
 {
     if (!sy_boot)
         return;
+    sy_boot_leave();
     sy_boot->close(sy_boot_self);
     sy_boot = NULL;
     sy_boot_self = NULL;

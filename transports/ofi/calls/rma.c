@@ -45,13 +45,6 @@ static void rma_give(struct ofi_endpoint *endpoint, struct ofi_operation *op)
     endpoint->free = op;
 }
 
-/* Counts a native transfer before the main endpoint is unlocked, so that the peer always counts as
- * one that owes something. */
-static void begin_transfer(struct ofi_peer *peer)
-{
-    atomic_fetch_add_explicit(&peer->transfers, 1, memory_order_relaxed);
-}
-
 static void end_transfer(struct ofi_peer *peer)
 {
     atomic_fetch_sub_explicit(&peer->transfers, 1, memory_order_relaxed);
@@ -200,8 +193,8 @@ static int rma_admit(struct sy_transport_ctx *ctx, int pe, bool get)
         sy_ofi_ask(peer, 1);
     else
         rc = get ? rma_behind_messages(ctx, pe) : rma_behind_fence(ctx, pe);
-    if (!rc)
-        begin_transfer(peer);
+    if (!rc) /* before the unlock: the peer always counts as one that owes something */
+        atomic_fetch_add_explicit(&peer->transfers, 1, memory_order_relaxed);
     sy_ofi_expect(peer);
     if (rc || !sy_ofi_shares(ctx))
         sy_ofi_unlock(main_endpoint);
