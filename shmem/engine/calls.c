@@ -51,7 +51,7 @@ static int calls_put_copied(struct sy_engine *engine, struct sy_engine_ctx *ctx,
 
 static bool calls_is_long(const struct sy_engine *engine, size_t length, unsigned flags)
 {
-    return length > engine->ops->longest_put[(flags & SY_BLOCKING) != 0];
+    return length > engine->ops->longest_put[flags & SY_BLOCKING || !(flags & SY_ENGINE_FOLLOWED)];
 }
 
 int sy_engine_put(void *self, struct sy_transport_ctx *c, const struct sy_transfer *t,
@@ -64,8 +64,11 @@ int sy_engine_put(void *self, struct sy_transport_ctx *c, const struct sy_transf
         return calls_put_element(engine, ctx, t, 3);
     if (t->length == 4)
         return calls_put_element(engine, ctx, t, 2);
+    int rc = -EAGAIN;
     if (!calls_is_long(engine, t->length, flags))
-        return t->length ? calls_put_copied(engine, ctx, t) : 0;
+        rc = t->length ? calls_put_copied(engine, ctx, t) : 0;
+    if (rc != -EAGAIN || t->length <= engine->ops->longest_put[0])
+        return rc; /* where there is no room for more copies, a longer one need not wait */
     return engine->ops->put_large ? engine->ops->put_large(engine, ctx, t, flags)
                                   : sy_parts_put(engine, ctx, t);
 }
@@ -193,7 +196,7 @@ int sy_engine_put_signal(void *self, struct sy_transport_ctx *ctx, const struct 
     uint64_t since = 0;
     int rc;
 
-    if (t->length && !calls_is_long(engine, t->length, flags))
+    if (t->length && !calls_is_long(engine, t->length, flags | SY_ENGINE_FOLLOWED))
         return calls_put_signal_copied(engine, (struct sy_engine_ctx *)ctx, t, signal, prompt);
     if (keeps)
         flags &= ~SY_BLOCKING;

@@ -93,9 +93,9 @@ struct sy_engine_ops {
      * (NULL). Returns more than 0 if something came, -1: another thread is at it. */
     long (*poll)(struct sy_engine *engine, struct sy_engine_peer *expected);
 
-    /* The most bytes of a put (non-blocking, blocking) and of a get that are one record. Longer
-     * ones go to put_large and get_large, or in parts where these are NULL. put_large: flags may
-     * have SY_ENGINE_FOLLOWED. */
+    /* The most bytes of a put (a non-blocking one with a signal; others) and of a get that are one
+     * record. Longer ones go to put_large and get_large, or in parts where these are NULL.
+     * put_large: flags may have SY_ENGINE_FOLLOWED. */
     size_t longest_put[2], longest_get;
     int (*put_large)(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                      const struct sy_transfer *t, unsigned flags);

@@ -126,12 +126,6 @@ static void message_large_retire_puts(struct sy_message_peer *peer)
     }
 }
 
-/* The bytes of a transfer that go into the last word. */
-static size_t message_large_lasts(const struct sy_transfer *t)
-{
-    return (size_t)((t->offset + t->length - 1) % WORD + 1);
-}
-
 static void message_large_write_put(char *room, const struct sy_parts *parts, size_t done,
                                     size_t part)
 {
@@ -207,6 +201,7 @@ int sy_message_large_put(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                          const struct sy_transfer *t, unsigned flags)
 {
     const struct sy_messages *messages = (const struct sy_messages *)engine;
+    size_t lasts = (size_t)((t->offset + t->length - 1) % WORD + 1); /* bytes of the last word */
     uint64_t end = 0;
 
     if (!message_large_is_fit(engine, t))
@@ -214,7 +209,7 @@ int sy_message_large_put(struct sy_engine *engine, struct sy_engine_ctx *ctx,
     const struct sy_parts parts = {engine,
                                    ctx,
                                    t->pe,
-                                   t->length - message_large_lasts(t),
+                                   t->length - lasts,
                                    messages->inner->large_size,
                                    t,
                                    message_large_issue_put};

@@ -163,13 +163,6 @@ static size_t poll_read_expected(struct tcp *tcp)
     return peer && peer->stream.watch.fd >= 0 ? sy_tcp_poll_read(peer) : 0;
 }
 
-/* Whether the stream that spoke last is in the middle of large transfers: the sender waits for who
- * reads it. */
-static bool poll_is_bulky(const struct tcp *tcp)
-{
-    return tcp->poll.hot[0] && tcp->poll.hot[0]->stream.in.bulk;
-}
-
 /* Whether the stream that spoke last has more to send, for which it waits until epoll says that it
  * can. */
 static bool poll_is_stuck(const struct tcp *tcp)
@@ -208,13 +201,14 @@ static size_t poll_read_one(struct tcp *tcp, struct tcp_peer *expected, bool all
 }
 
 /* Reads for a thread that expects something on any stream. While a hint is expected, most polls
- * look for that alone. */
+ * look for that alone, but not amid large transfers, whose sender waits for who reads them. */
 static size_t poll_read_any(struct tcp *tcp, unsigned turn, bool all)
 {
     bool hint = sy_tcp_hints_expected(tcp);
+    bool bulk = tcp->poll.hot[0] && tcp->poll.hot[0]->stream.in.bulk;
     size_t got = all ? poll_hints(tcp) : hint ? sy_tcp_hints_receive(tcp) : 0;
 
-    if (hint && turn % HINT_TURNS && !poll_is_bulky(tcp))
+    if (hint && turn % HINT_TURNS && !bulk)
         return got;
     if (!poll_is_epolls(tcp))
         got += poll_read_hot(tcp, NULL);

@@ -3,8 +3,10 @@
 #include "transports/tcp/peer/large.h"
 #include "transports/tcp/tcp.h"
 
-#define COPIED     (32u << 10) /* a blocking put of up to so many bytes is copied into the ring */
-#define COPIED_NBI (8u << 10)  /* the same, non-blocking: longer ones stay where they are */
+/* A put of up to so many bytes is copied into the ring. One whose signal leaves with it at once is
+ * rather sent from where it is. */
+#define COPIED        (32u << 10)
+#define COPIED_SIGNAL (8u << 10)
 
 /* The stream to a PE. If that ends at another process, its first frame says whether it can apply
  * requests for the PE. */
@@ -65,7 +67,7 @@ const struct sy_engine_ops sy_tcp_requests_ops = {
     .room = requests_room,
     .send = requests_send,
     .poll = requests_poll,
-    .longest_put = {COPIED_NBI, COPIED},
+    .longest_put = {COPIED_SIGNAL, COPIED},
     .longest_get = TCP_PART,
     .put_large = sy_tcp_put_large,
     .get_large = sy_tcp_get_large,

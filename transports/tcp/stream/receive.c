@@ -14,6 +14,9 @@
 #define READ_BYTES   (64u << 10)
 #define BEHIND_BYTES (4u << 10) /* read beside a large payload, or between two of them */
 #define TURN_BYTES   (1u << 20) /* then others get their turn */
+/* Payloads from so many bytes on are received in place. Shorter ones cost less to copy than two
+ * system calls each; more so where PEs share processors, and several come at once. */
+#define PLACED_BYTES(CROWDED) ((CROWDED) ? 64u << 10 : 33u << 10)
 
 void sy_tcp_receive_reset(struct tcp_stream *stream)
 {
@@ -87,6 +90,7 @@ void sy_tcp_receive_place(struct tcp_stream *stream, char *to, size_t part, size
     stream->in.payload_left = length - part;
     stream->in.payload_padding = sy_record_padded(length) - length;
     stream->in.payload_record = bytes;
+    stream->in.in_place = length >= PLACED_BYTES(stream->all->host->crowded);
 }
 
 #define FOLLOWED (64 << 10) /* bytes at a time of what somebody else copies on as it comes */
@@ -99,7 +103,7 @@ static size_t receive_direct_bytes(const struct tcp_stream *stream, bool *rest)
     int there;
 
     *rest = false;
-    if (!in->payload || in->stashed || ioctl(stream->watch.fd, FIONREAD, &there) || there < 0)
+    if (!in->in_place || in->stashed || ioctl(stream->watch.fd, FIONREAD, &there) || there < 0)
         return 0;
     size_t most = in->follow && there > FOLLOWED ? FOLLOWED : (size_t)there;
     size_t direct = sy_tcp_receive_cut(in->payload, most, in->payload_left);
@@ -114,7 +118,7 @@ static size_t receive_room(const struct tcp_in *in, size_t direct)
 {
     if (direct)
         return direct < in->payload_left ? 0 : BEHIND_BYTES;
-    if (in->payload)
+    if (in->in_place)
         return BEHIND_BYTES - (uintptr_t)(in->payload + in->stashed) % 8;
     return in->bulk_lately ? BEHIND_BYTES : READ_BYTES;
 }
@@ -140,7 +144,7 @@ static void receive_end_payload(struct tcp_stream *stream)
     in->frame_left -= in->payload_padding;
     in->payload = NULL;
     in->payload_padding = 0;
-    in->follow = false;
+    in->in_place = in->follow = false;
     stream->all->user->placed(stream, reply ? TCP_REPLIES : TCP_REQUESTS, in->payload_record);
 }
 
@@ -295,7 +299,7 @@ size_t sy_tcp_receive(struct tcp_stream *stream)
             receive_take_payload(stream, into);
         }
         receive_use(stream, buffer, head + (size_t)got - into);
-        in->bulk = direct || in->payload;
+        in->bulk = direct || in->in_place;
         in->bulk_lately = in->bulk || (in->bulk_lately && (size_t)got < room);
         if ((size_t)got < direct + room)
             break;

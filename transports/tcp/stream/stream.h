@@ -111,6 +111,7 @@ struct tcp_in {
     uint64_t payload_record; /* bytes that the record of that payload adds to `applied` */
     char *stash;             /* bytes received and not yet used: a record in part, or held */
     size_t stashed;
+    bool in_place;    /* the payload is received where it goes */
     bool follow;      /* the user is told as the payload comes */
     bool owes;        /* the user is to be told when no more is read for now */
     bool bulk;        /* the last read brought a large payload */
