@@ -64,11 +64,12 @@ int sy_engine_put(void *self, struct sy_transport_ctx *c, const struct sy_transf
         return calls_put_element(engine, ctx, t, 3);
     if (t->length == 4)
         return calls_put_element(engine, ctx, t, 2);
-    int rc = -EAGAIN;
-    if (!calls_is_long(engine, t->length, flags))
-        rc = t->length ? calls_put_copied(engine, ctx, t) : 0;
-    if (rc != -EAGAIN || t->length <= engine->ops->longest_put[0])
-        return rc; /* where there is no room for more copies, a longer one need not wait */
+    if (!calls_is_long(engine, t->length, flags)) {
+        int rc = t->length ? calls_put_copied(engine, ctx, t) : 0;
+        /* Where there is no room for more copies, a longer non-blocking one need not wait. */
+        if (rc != -EAGAIN || flags & SY_BLOCKING || t->length <= engine->ops->longest_put[0])
+            return rc;
+    }
     return engine->ops->put_large ? engine->ops->put_large(engine, ctx, t, flags)
                                   : sy_parts_put(engine, ctx, t);
 }

@@ -111,9 +111,9 @@ static size_t receive_direct_bytes(const struct tcp_stream *stream, bool *rest)
     return direct;
 }
 
-/* How much is received into the buffer, beside `direct` bytes in place. Nothing while a payload
- * goes on: a part of an element would be left in the buffer, and all that follows would have to be
- * copied after it. If that has happened, as much as ends between two elements. */
+/* How much is received into the buffer, beside `direct` bytes in place. Nothing while such a
+ * payload goes on: a part of an element would be left in the buffer, and all that follows would
+ * have to be copied after it. If that has happened, as much as ends between two elements. */
 static size_t receive_room(const struct tcp_in *in, size_t direct)
 {
     if (direct)
