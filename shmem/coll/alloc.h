@@ -88,7 +88,7 @@ SY_INLINE void *sy_alloc_move(const struct sy_arena *arena, const struct sy_call
     if (block && arena->copy)
         arena->copy(block, old, keep);
     else if (block)
-        memcpy(block, old, keep);
+        sy_copy_bytes(block, old, keep);
     block = sy_alloc_agreed(arena, call, block, SY_ALLOC_ANY);
     if (block)
         sy_heap_free(arena->heap, old);

@@ -157,7 +157,7 @@ static int alltoall_nodes_load(const struct parcels *p, char *own, unsigned hop,
             continue;
         char *here = own + alltoall_nodes_parcel_at(p, distance),
              *there = parcels + (size_t)count++ * p->bytes;
-        memcpy(back ? here : there, back ? there : here, p->bytes);
+        sy_copy_bytes(back ? here : there, back ? there : here, p->bytes);
     }
     return count;
 }

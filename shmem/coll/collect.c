@@ -251,7 +251,7 @@ void sy_collect(const struct sy_group *group, void *dest, const void *source, si
 
     *word = length;
     if (length && in_slot(group, length) && !staged)
-        memcpy(word + 1, source, length);
+        sy_copy_bytes(word + 1, source, length);
     if (!staged)
         sy_group_sync(group);
     if (staged)

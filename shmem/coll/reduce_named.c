@@ -63,7 +63,7 @@ static void reduce_named_doubling_piece(const struct sy_group *group, struct sy_
     size_t length = count * op.size;
     struct sy_piece room;
 
-    memcpy(slot, source, length);
+    sy_copy_bytes(slot, source, length);
     if (p->rank < 0) {
         sy_group_notify(group, me + 1, TAG_FOLD);
     } else if (p->rank < p->extra) {

@@ -21,7 +21,7 @@ static void scan_through_slots(const struct sy_group *group, struct sy_operation
     size_t length = count * op.size;
     struct sy_piece room;
 
-    memcpy(sy_group_slot(group), source, length);
+    sy_copy_bytes(sy_group_slot(group), source, length);
     sy_group_sync(group);
     if (end)
         sy_data_copy_slot(group, 0, 0, length, dest);
@@ -81,12 +81,12 @@ static void scan_ring_piece(const struct sy_group *group, struct sy_operation op
     void *slot = sy_group_slot(group);
     struct sy_piece room;
 
-    memcpy(slot, source, length);
+    sy_copy_bytes(slot, source, length);
     if (me) {
         sy_group_await(group, TAG_STEP, 1);
         const void *before = sy_group_read_slot(group, me - 1, 0, length, room.bytes);
         op.kernel(slot, before, slot, count);
-        memcpy(dest, inclusive ? slot : before, length);
+        sy_copy_bytes(dest, inclusive ? slot : before, length);
     } else if (inclusive) {
         sy_data_copy(dest, source, length);
     } else {

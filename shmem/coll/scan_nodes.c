@@ -80,7 +80,7 @@ static bool scan_nodes_add(const struct piece *p, char *dest, bool some, const v
     if (some)
         p->op.kernel(dest, dest, operand, p->count);
     else
-        memcpy(dest, operand, p->length);
+        sy_copy_bytes(dest, operand, p->length);
     return true;
 }
 
@@ -118,12 +118,12 @@ static void scan_nodes(const struct piece *p, const struct parties *parties, cha
 static void scan_members(const struct piece *p, const struct parties *parties, char *dest,
                          const char *source, bool inclusive)
 {
-    memcpy(scan_nodes_part(p, PART_WITH), source, p->length);
+    sy_copy_bytes(scan_nodes_part(p, PART_WITH), source, p->length);
     scan_nodes_exchange(p, parties);
     if (inclusive)
-        memcpy(dest, scan_nodes_part(p, PART_WITH), p->length);
+        sy_copy_bytes(dest, scan_nodes_part(p, PART_WITH), p->length);
     else if (parties->me)
-        memcpy(dest, scan_nodes_part(p, PART_BEFORE), p->length);
+        sy_copy_bytes(dest, scan_nodes_part(p, PART_BEFORE), p->length);
     else
         memset(dest, 0, p->length);
 }
