@@ -1,5 +1,5 @@
 /* Connections of the TCP transport between processes, over loopback: who connects to whom and when,
- * what strangers do at the port, addresses that are dead. Streams and polling are stand-ins. */
+ * what strangers do at the port, addresses that are dead. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,257 +16,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/host.h"
-#include "transports/tcp/conn/candidates.h"
-#include "transports/tcp/conn/handshake.h"
-#include "transports/tcp/conn/pending.h"
 #include "suite.h"
+#include "tcp_pes.h"
 
-#define PES    4
-#define LANES  16
 #define ROUNDS 200
-#define SECOND UINT64_C(1000000000)
-#define HANG   (30 * SECOND)
-
-static struct tcp_settings settings = {.interfaces = "lo",
-                                       .port_range = "",
-                                       .advertise = "",
-                                       .family = SY_IP_FOUR,
-                                       .connect_timeout = 2,
-                                       .reconnect_timeout = 30,
-                                       .streams = LANES - 1,
-                                       .keepalive = 10};
-
-static unsigned char key[32] = "the job's key";
-static int log_lines;
-
-/* What the processes of a test share. */
-static struct shared {
-    _Atomic int arrived;
-    _Atomic bool over;
-    unsigned char address[PES][128];
-    size_t length[PES];
-    unsigned char keys[PES][32];
-} * shared;
-
-#define require(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "PE %d, line %d: %s\n", host.pe, __LINE__, #condition);                \
-            _exit(1);                                                                              \
-        }                                                                                          \
-    } while (0)
-
-/* ---- the kernel, the core and the rest of the plugin ---- */
-
-static int refused_accepts; /* the next ones, for want of memory */
-
-int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags)
-{
-    if (refused_accepts && refused_accepts--) {
-        errno = ENOMEM;
-        return -1;
-    }
-    return (int)syscall(SYS_accept4, listener, address, length, flags);
-}
-
-static void count_line(enum sy_log_level level, const char *category, const char *fmt, ...)
-{
-    (void)level, (void)category, (void)fmt;
-    log_lines++;
-}
-
-static struct sy_host host = {
-    .size = sizeof host, .job_key = key, .log = count_line, .fail = host_fail};
-static struct tcp_watches set;
-static struct tcp_net *net;
-static struct tcp_counters counters;
-
-static uint64_t due(void *owner, uint64_t now)
-{
-    (void)owner;
-    return sy_tcp_net_timers(net, now);
-}
-
-static void poll_once(int milliseconds)
-{
-    struct pollfd ready = {.fd = set.fd, .events = POLLIN};
-
-    poll(&ready, 1, milliseconds);
-    sy_tcp_watches_run(&set);
-}
-
-struct tcp_stream {
-    int pe;
-    unsigned number;
-    int fd;
-    bool connector;
-    int adopted, frozen, unreachable;
-    struct tcp_positions mine, theirs;
-    unsigned char keys[32];
-    char why[400];
-    uint64_t retry;
-};
-static struct tcp_stream streams[PES][LANES];
-
-static struct tcp_stream *find(struct tcp *tcp, int pe, unsigned number)
-{
-    (void)tcp;
-    return number < LANES ? &streams[pe][number] : NULL;
-}
-
-static struct tcp_positions freeze(struct tcp_stream *stream, int fd)
-{
-    (void)fd;
-    stream->frozen++;
-    if (stream->fd >= 0)
-        close(stream->fd);
-    stream->fd = -1;
-    return stream->mine;
-}
-
-static void adopt(struct tcp_stream *stream, int fd, const struct tcp_positions *peer,
-                  const unsigned char keys[32], bool connector)
-{
-    require(stream->fd < 0);
-    stream->fd = fd;
-    stream->theirs = *peer;
-    memcpy(stream->keys, keys, sizeof stream->keys);
-    stream->connector = connector;
-    stream->adopted++;
-    stream->retry = 0;
-}
-
-static bool narrow(const struct tcp_stream *stream)
-{
-    (void)stream;
-    return false;
-}
-
-static void unreachable(struct tcp_stream *stream, const char *why, unsigned seen)
-{
-    (void)seen;
-    stream->unreachable++;
-    stream->retry = sy_tcp_now() + SECOND / 20;
-    snprintf(stream->why, sizeof stream->why, "%s", why);
-}
-
-static const struct tcp_conn_user user = {.host = &host,
-                                          .settings = &settings,
-                                          .counters = &counters,
-                                          .set = &set,
-                                          .find = find,
-                                          .freeze = freeze,
-                                          .adopt = adopt,
-                                          .narrow = narrow,
-                                          .unreachable = unreachable};
-
-/* ---- a PE of a test ---- */
-
-static void begin(int pe, int npes)
-{
-    struct sy_error err = {""};
-
-    host.pe = pe;
-    host.npes = npes;
-    require(!sy_tcp_watches_open(&set, due, NULL));
-    for (int i = 0; i < PES; i++)
-        for (unsigned k = 0; k < LANES; k++)
-            streams[i][k] = (struct tcp_stream){.pe = i, .number = k, .fd = -1};
-    if (sy_tcp_net_open(&user, &net, &err))
-        fprintf(stderr, "%s\n", err.text);
-    shared->length[pe] = sy_tcp_net_address(net, shared->address[pe], 127);
-    require(sy_tcp_address_reaches(shared->address[pe], shared->length[pe], shared->address[pe],
-                                   shared->length[pe]));
-}
-
-/* All PEs of the test come here before one goes on; connections go on being made meanwhile. */
-static void meet(void)
-{
-    int arrived = atomic_fetch_add(&shared->arrived, 1);
-    int all = (arrived / host.npes + 1) * host.npes;
-
-    while (atomic_load(&shared->arrived) < all)
-        poll_once(1);
-}
-
-static void start(struct tcp_stream *stream)
-{
-    stream->retry = 0;
-    sy_tcp_connect_start(net, stream, stream->pe, stream->number, shared->address[stream->pe],
-                         shared->length[stream->pe], !stream->adopted);
-}
-
-static void retry(struct tcp_stream *stream)
-{
-    if (stream->fd < 0 && stream->retry && sy_tcp_now() >= stream->retry)
-        start(stream);
-}
-
-static void poll_until_adopted(struct tcp_stream *stream)
-{
-    for (uint64_t end = sy_tcp_now() + HANG; stream->fd < 0;) {
-        require(sy_tcp_now() < end);
-        poll_once(10);
-        retry(stream);
-    }
-}
-
-/* Both ends say a word over the stream, until each has heard the other's over the same connection:
- * it may be replaced meanwhile. Nothing but the words is in the stream. */
-static void exchange(struct tcp_stream *stream, uint32_t round)
-{
-    uint32_t out[2] = {round, (uint32_t)host.pe}, in[2];
-    int fd = -1;
-
-    for (uint64_t end = sy_tcp_now() + HANG;;) {
-        require(sy_tcp_now() < end);
-        if (stream->fd != fd && stream->fd >= 0)
-            require(send(stream->fd, out, sizeof out, MSG_NOSIGNAL) != 0);
-        fd = stream->fd;
-        ssize_t n = fd < 0 ? -1 : recv(fd, in, sizeof in, 0);
-        if (n == sizeof in)
-            break;
-        if (n == 0 || (n < 0 && fd >= 0 && errno != EAGAIN)) {
-            close(fd);
-            stream->fd = -1;
-            stream->retry = sy_tcp_now() + (stream->connector ? 0 : SECOND);
-        }
-        poll_once(1);
-        retry(stream);
-    }
-    require(in[0] == round && in[1] == (uint32_t)stream->pe);
-}
-
-static void run(int npes, void (*pe_main)(int pe))
-{
-    pid_t pid[PES];
-    int status;
-
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    ck_assert_ptr_ne(shared, MAP_FAILED);
-    for (int pe = 0; pe < npes; pe++) {
-        pid[pe] = fork();
-        ck_assert_int_ge(pid[pe], 0);
-        if (pid[pe] == 0) {
-            alarm(100);
-            begin(pe, npes);
-            meet();
-            pe_main(pe);
-            meet();
-            sy_tcp_net_close(net);
-            _exit(0);
-        }
-    }
-    for (int pe = 0; pe < npes; pe++) {
-        ck_assert_int_eq(waitpid(pid[pe], &status, 0), pid[pe]);
-        if (status != 0)
-            for (int i = pe + 1; i < npes; i++)
-                kill(pid[i], SIGKILL);
-        ck_assert_int_eq(status, 0);
-    }
-    munmap(shared, sizeof *shared);
-}
 
 /* ---- PEs among themselves ---- */
 
@@ -556,40 +309,6 @@ START_TEST(no_memory_once)
 }
 END_TEST
 
-/* The peer's machine takes the connection, and is never heard of again. Where so many PEs share a
- * processor that the kernel does not ask for it, the attempt has an end. */
-static void heard_no_more(int pe)
-{
-    struct tcp_stream *stream = find(NULL, 1 - pe, 0);
-
-    host.load = 64;
-    if (pe == 1)
-        start(stream);
-    poll_until_adopted(stream);
-    meet();
-    for (int i = 0; pe == 0 && i < 3000 && !shared->over; i++)
-        usleep(1000);
-    if (pe == 1) {
-        close(stream->fd);
-        stream->fd = -1;
-        start(stream);
-        for (int i = 0; i < 50 && sy_tcp_attempt_progress(net, sy_tcp_contact(net, 0, 0)) !=
-                                      TCP_ATTEMPT_ANSWERED;
-             i++)
-            poll_once(10);
-        require(sy_tcp_attempt_progress(net, sy_tcp_contact(net, 0, 0)) == TCP_ATTEMPT_ANSWERED);
-        require(sy_tcp_attempts_deadline(net) < UINT64_MAX);
-        sy_tcp_connect_cancel(net, stream, 0, 0);
-        shared->over = true;
-    }
-}
-
-START_TEST(not_probed)
-{
-    run(2, heard_no_more);
-}
-END_TEST
-
 /* ---- strangers ---- */
 
 static int stranger(void)
@@ -730,56 +449,13 @@ START_TEST(strangers)
 }
 END_TEST
 
-/* How long a connection may be silent follows from the PEs that share a processor, not from those
- * of the job. */
-START_TEST(silence)
-{
-    static const struct {
-        int npes, load;
-        unsigned milliseconds;
-        int probed;
-    } expected[] = {{2, 1, 7500, 1},
-                    {4096, 1, 7500, 1},
-                    {4096, 63, 7500, 1},
-                    {512, 64, 15000, 0},
-                    {64, 256, 60000, 0}};
-    struct tcp_settings before = settings;
-    struct tcp_net tuned = {.host = &host, .settings = &settings};
-
-    settings.reconnect_timeout = 100;
-    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
-        int fd = socket(AF_INET, SOCK_STREAM, 0), probed = -1;
-        unsigned timeout = 0;
-        socklen_t length = sizeof timeout;
-        host.npes = expected[i].npes;
-        host.load = expected[i].load;
-        host.crowded = host.load > 1;
-        sy_tcp_pending_tune(&tuned, fd);
-        ck_assert(!getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, &length));
-        ck_assert_uint_eq(timeout, expected[i].milliseconds);
-        length = sizeof probed;
-        ck_assert(!getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &probed, &length));
-        ck_assert_int_eq(probed, expected[i].probed);
-        close(fd);
-    }
-    settings = before;
-    host.load = 1;
-    host.crowded = false;
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("connect");
     TCase *cases = tcase_create("connect");
-    struct sy_error err = {""};
 
-    if (sy_tcp_watches_open(&set, due, NULL) || sy_tcp_net_open(&user, &net, &err)) {
-        printf("skipped: %s\n", err.text);
+    if (pes_probe())
         return 77;
-    }
-    sy_tcp_net_close(net);
-    sy_tcp_watches_close(&set);
     tcase_add_test(cases, connects_and_again);
     tcase_add_test(cases, simultaneous);
     tcase_add_test(cases, storm);
@@ -790,9 +466,7 @@ int main(void)
     tcase_add_test(cases, another_job);
     tcase_add_test(cases, no_descriptors);
     tcase_add_test(cases, no_memory_once);
-    tcase_add_test(cases, not_probed);
     tcase_add_test(cases, strangers);
-    tcase_add_test(cases, silence);
     tcase_set_timeout(cases, 120);
     suite_add_tcase(suite, cases);
     return suite_run(suite);

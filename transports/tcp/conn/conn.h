@@ -67,7 +67,7 @@ struct tcp_conn_user {
 };
 
 /* What became of the candidates of an attempt: enum sy_way of util/net/way.h, and */
-#define TCP_SEEN_SILENT 8u /* a connection, and no handshake on it */
+#define TCP_SEEN_SILENT 8u /* a connection, and no end of the handshake on it */
 
 #define TCP_SILENCE        7.5 /* seconds until the kernel ends a connection that is not answered */
 #define TCP_HANDSHAKE_TIME (5 * TCP_SECOND) /* for the handshake of a connection */
@@ -97,9 +97,8 @@ bool sy_tcp_address_neighbours(const void *one, size_t one_size, const void *oth
 void sy_tcp_connect_start(struct tcp_net *net, struct tcp_stream *stream, int pe, unsigned number,
                           const void *address, size_t size, bool first);
 
-/* Whether an attempt has a connection on which the peer has not begun the handshake for a while:
- * its machine is there, and it may be stopped. A PE that answers only while it waits itself may
- * leave it at any step of the handshake. */
+/* Whether an attempt has a connection on which the peer has left the handshake, at any step of it,
+ * for a while: its machine is there, and it may be stopped. */
 bool sy_tcp_attempt_is_silent(struct tcp_net *net, int pe, unsigned number);
 
 /* Ends connecting a stream, without telling it. */

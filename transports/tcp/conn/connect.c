@@ -226,8 +226,7 @@ bool sy_tcp_attempt_is_silent(struct tcp_net *net, int pe, unsigned number)
     const struct tcp_attempt *attempt = contact ? contact->attempt : NULL;
 
     for (unsigned i = 0; attempt && i < attempt->race.begun; i++)
-        if (attempt->pending[i] &&
-            sy_tcp_pending_is_silent(attempt->pending[i], net->host->unattended))
+        if (attempt->pending[i] && sy_tcp_pending_is_silent(attempt->pending[i]))
             return true;
     return false;
 }

@@ -124,7 +124,7 @@ static bool pending_failed(struct tcp_pending *pending, int code, const char *wo
     unsigned candidate = pending->candidate;
 
     if (attempt) {
-        if (sy_tcp_pending_is_silent(pending, false))
+        if (sy_tcp_pending_is_silent(pending))
             code = ETIME;
         sy_tcp_pending_close(pending);
         sy_tcp_attempt_failed(attempt, candidate, code, words);
@@ -134,10 +134,9 @@ static bool pending_failed(struct tcp_pending *pending, int code, const char *wo
     return false;
 }
 
-bool sy_tcp_pending_is_silent(const struct tcp_pending *pending, bool any)
+bool sy_tcp_pending_is_silent(const struct tcp_pending *pending)
 {
-    return !pending->connecting && (any || pending->transcript.count == 1) &&
-           sy_tcp_now() - pending->connected > SILENT;
+    return !pending->connecting && sy_tcp_now() - pending->connected > SILENT;
 }
 
 bool sy_tcp_pending_late(struct tcp_pending *pending, uint64_t now)

@@ -175,8 +175,8 @@ void sy_tcp_pending_event(struct tcp_watch *watch, uint32_t events);
 void sy_tcp_pending_close(struct tcp_pending *pending);
 
 /* Whether an attempt of this PE is connected and has waited for the peer's part of the handshake
- * for a while: its first one, or any. */
-bool sy_tcp_pending_is_silent(const struct tcp_pending *pending, bool any);
+ * for a while. */
+bool sy_tcp_pending_is_silent(const struct tcp_pending *pending);
 
 /* Ends as failed if its deadline has passed, but looks once more first whether the other side has
  * spoken: it may be this PE that has not run. True: any other may have ended. */
