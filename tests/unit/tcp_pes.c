@@ -102,8 +102,8 @@ static bool narrow(const struct tcp_stream *stream)
 
 static void unreachable(struct tcp_stream *stream, const char *why, unsigned seen)
 {
-    (void)seen;
     stream->unreachable++;
+    stream->seen = seen;
     stream->retry = sy_tcp_now() + SECOND / 20;
     snprintf(stream->why, sizeof stream->why, "%s", why);
 }

@@ -42,6 +42,7 @@ struct tcp_stream {
     int adopted, frozen, unreachable;
     struct tcp_positions mine, theirs;
     unsigned char keys[32];
+    unsigned seen;
     char why[400];
     uint64_t retry;
 };

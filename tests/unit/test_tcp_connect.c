@@ -135,8 +135,8 @@ START_TEST(few_wanted)
 }
 END_TEST
 
-/* An address at which nothing is ever answered: a socket whose queue is full. */
-static void dead_end(struct tcp_endpoint *endpoint)
+/* A socket that listens and is no PE's. */
+static int open_listener(struct tcp_endpoint *endpoint)
 {
     struct sockaddr_storage address;
     socklen_t length;
@@ -147,6 +147,17 @@ static void dead_end(struct tcp_endpoint *endpoint)
     require(!bind(fd, (struct sockaddr *)&address, length) && !listen(fd, 0));
     require(!getsockname(fd, (struct sockaddr *)&address, &length));
     endpoint->port = ntohs(((struct sockaddr_in *)&address)->sin_port);
+    return fd;
+}
+
+/* An address at which nothing is ever answered: a socket whose queue is full. */
+static void dead_end(struct tcp_endpoint *endpoint)
+{
+    struct sockaddr_storage address;
+    socklen_t length;
+
+    open_listener(endpoint);
+    length = sy_ip_socket(&endpoint->ip, endpoint->port, 0, &address);
     for (int i = 0; i < 4; i++) {
         int full = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         require(!connect(full, (struct sockaddr *)&address, length) || errno == EINPROGRESS);
@@ -230,6 +241,38 @@ static void to_nowhere(int pe)
 START_TEST(nowhere)
 {
     run(2, to_nowhere);
+}
+END_TEST
+
+/* The peer says that it is of another version: no later attempt would end otherwise. */
+static void to_other_version(int pe)
+{
+    struct tcp_stream *stream = find(NULL, 1 - pe, 0);
+    struct tcp_record out = {.count = 1};
+    struct tcp_transcript transcript = {.count = 0};
+    struct tcp_self peer = {key, 0, 2, NULL};
+    struct tcp_handshake hello;
+
+    if (pe == 0)
+        return;
+    int listener = open_listener(&out.endpoint[0]);
+    shared->length[0] = sy_tcp_record_write(&out, shared->address[0], 127);
+    start(stream);
+    poll_once(10);
+    int fd = accept(listener, NULL, NULL);
+    poll_once(10);
+    require(recv(fd, &hello, sizeof hello, MSG_WAITALL) == sizeof hello);
+    require(sy_tcp_hear(&transcript, &peer, &hello) == TCP_GOOD);
+    require(!sy_tcp_say_refuse(&transcript, &peer, TCP_REFUSE_VERSION));
+    require(send(fd, sy_tcp_last(&transcript), sizeof hello, 0) == sizeof hello);
+    for (uint64_t end = sy_tcp_now() + HANG; !stream->unreachable; poll_once(10))
+        require(sy_tcp_now() < end);
+    require(stream->seen == TCP_SEEN_VERSION && strstr(stream->why, "another version"));
+}
+
+START_TEST(other_version)
+{
+    run(2, to_other_version);
 }
 END_TEST
 
@@ -463,6 +506,7 @@ int main(void)
     tcase_add_test(cases, dead_first);
     tcase_add_test(cases, one_direction);
     tcase_add_test(cases, nowhere);
+    tcase_add_test(cases, other_version);
     tcase_add_test(cases, another_job);
     tcase_add_test(cases, no_descriptors);
     tcase_add_test(cases, no_memory_once);

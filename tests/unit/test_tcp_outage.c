@@ -224,6 +224,17 @@ START_TEST(the_machine_answers_for_another_peer)
 }
 END_TEST
 
+/* A first contact with a PE of another version has no hope; a PE that was met cannot be of one. */
+START_TEST(another_version)
+{
+    begin();
+    ck_assert_int_eq(looks_until_lost_after("192.0.2.1", TCP_SEEN_VERSION), 2 * LIMIT + 1);
+    begin();
+    peer->outage.met = false;
+    ck_assert_int_eq(looks_until_lost_after("192.0.2.1", TCP_SEEN_VERSION), 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tcp outage");
@@ -237,6 +248,7 @@ int main(void)
     tcase_add_test(cases, this_machine_is_there);
     tcase_add_test(cases, this_machine_had_the_address);
     tcase_add_test(cases, the_machine_answers_for_another_peer);
+    tcase_add_test(cases, another_version);
     suite_add_tcase(suite, cases);
     return suite_run(suite);
 }

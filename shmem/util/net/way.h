@@ -4,6 +4,7 @@
 #define SY_UTIL_NET_WAY_H
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "util/net/interfaces.h"
@@ -12,7 +13,7 @@ enum sy_way {
     SY_WAY_SILENT = 1,  /* no answer to the request for a connection */
     SY_WAY_REFUSED = 2, /* nothing listens there, or a host on the path says so */
     SY_WAY_NONE = 4,    /* a router, or this machine, says that nothing gets there */
-    /* 8 is the tcp transport's TCP_SEEN_SILENT */
+    /* 8 and 128 are the tcp transport's TCP_SEEN_ */
     SY_WAY_OWN = 16,    /* no answer from an address of this machine itself */
     SY_WAY_ABSENT = 32, /* no machine has that address */
     SY_WAY_FILES = 64   /* no file descriptor is left */
@@ -56,43 +57,33 @@ static inline unsigned sy_way_to(const struct sy_ip *ip, unsigned seen)
 static inline const char *sy_way_text(unsigned seen, const char *ports, const char *interfaces,
                                       char *text, size_t room)
 {
-    const char *cause = "", *others = "", *chosen = "";
+    bool none = (seen & SY_WAY_NONE) && !(seen & (SY_WAY_SILENT | SY_WAY_REFUSED));
+    const char *words = NULL, *cause = NULL;
 
-    if (seen & SY_WAY_FILES) {
-        snprintf(text, room,
-                 ". No file descriptor is left for a connection: raise the limit (ulimit -n), or "
-                 "the machine's (fs.file-max)");
-        return text;
-    }
-    if (seen & SY_WAY_OWN) {
-        snprintf(text, room,
-                 ". This machine's own address does not answer it: either the loopback interface, "
-                 "over which that goes, is down (ip link set lo up), or a firewall drops it there");
-        return text;
-    }
-    if (seen & SY_WAY_ABSENT && !(seen & (SY_WAY_SILENT | SY_WAY_REFUSED))) {
-        snprintf(text, room,
-                 ". No machine answers for that address in its own network (ARP): the host is "
-                 "down or unplugged, or this one or the switch between them, or it has another "
-                 "address now");
-        return text;
-    }
-    if (seen & SY_WAY_SILENT) {
+    if (seen & SY_WAY_FILES)
+        words = "No file descriptor is left for a connection: raise the limit (ulimit -n), or the "
+                "machine's (fs.file-max)";
+    else if (seen & SY_WAY_OWN)
+        words = "This machine's own address does not answer it: either the loopback interface, "
+                "over which that goes, is down (ip link set lo up), or a firewall drops it there";
+    else if (seen & SY_WAY_ABSENT && !(seen & (SY_WAY_SILENT | SY_WAY_REFUSED)))
+        words = "No machine answers for that address in its own network (ARP): the host is down "
+                "or unplugged, or this one or the switch between them, or it has another address "
+                "now";
+    else if (seen & SY_WAY_SILENT)
         cause = "Most likely a firewall or a security group drops what goes to these ports";
-    } else if (seen & SY_WAY_REFUSED) {
+    else if (seen & SY_WAY_REFUSED)
         cause = "Either nobody listens there, or a firewall refuses connections to these ports";
-    } else if (seen & SY_WAY_NONE) {
+    else if (none)
         cause = "Either a firewall forbids it, or there is no way to these addresses (";
-        others = interfaces;
-        chosen = " chooses others)";
-    }
     *text = '\0';
-    if (*cause)
-        snprintf(
-            text, room,
-            ". %s%s%s: open the ports that the job uses between its hosts (%s); oshrun --check "
-            "tries the ways between hosts",
-            cause, others, chosen, ports);
+    if (words)
+        snprintf(text, room, ". %s", words);
+    else if (cause)
+        snprintf(text, room,
+                 ". %s%s%s: open the ports that the job uses between its hosts (%s); oshrun "
+                 "--check tries the ways between hosts",
+                 cause, none ? interfaces : "", none ? " chooses others)" : "", ports);
     return text;
 }
 

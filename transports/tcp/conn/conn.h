@@ -67,7 +67,8 @@ struct tcp_conn_user {
 };
 
 /* What became of the candidates of an attempt: enum sy_way of util/net/way.h, and */
-#define TCP_SEEN_SILENT 8u /* a connection, and no end of the handshake on it */
+#define TCP_SEEN_SILENT  8u   /* a connection, and no end of the handshake on it */
+#define TCP_SEEN_VERSION 128u /* the peer's library is of another version */
 
 #define TCP_SILENCE        7.5 /* seconds until the kernel ends a connection that is not answered */
 #define TCP_HANDSHAKE_TIME (5 * TCP_SECOND) /* for the handshake of a connection */

@@ -234,7 +234,9 @@ bool sy_tcp_attempt_is_silent(struct tcp_net *net, int pe, unsigned number)
 void sy_tcp_attempt_failed(struct tcp_attempt *attempt, unsigned candidate, int code,
                            const char *words)
 {
-    unsigned seen = code == ETIME ? TCP_SEEN_SILENT : sy_way_seen(code);
+    unsigned seen = code == ETIME             ? TCP_SEEN_SILENT
+                    : code == EPROTONOSUPPORT ? TCP_SEEN_VERSION
+                                              : sy_way_seen(code);
 
     /* The peer left it at CONFIRM: it has made one for a connection of its own, and comes first. */
     if (attempt->confirmed && !sy_tcp_connects(attempt->net, attempt->pe)) {

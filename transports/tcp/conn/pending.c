@@ -134,6 +134,12 @@ static bool pending_failed(struct tcp_pending *pending, int code, const char *wo
     return false;
 }
 
+static bool pending_rejected(struct tcp_pending *pending, enum tcp_verdict verdict)
+{
+    return pending_failed(pending, verdict == TCP_OTHER_VERSION ? EPROTONOSUPPORT : 0,
+                          sy_tcp_verdict_words(verdict));
+}
+
 bool sy_tcp_pending_is_silent(const struct tcp_pending *pending)
 {
     return !pending->connecting && sy_tcp_now() - pending->connected > SILENT;
@@ -262,7 +268,7 @@ static bool pending_on_refuse(struct tcp_pending *pending)
     case TCP_REFUSE_TARGET:
         return pending_failed(pending, 0, "another PE of the job is there");
     default:
-        return pending_failed(pending, 0, sy_tcp_verdict_words(TCP_OTHER_VERSION));
+        return pending_rejected(pending, TCP_OTHER_VERSION);
     }
 }
 
@@ -311,13 +317,13 @@ static bool pending_heard(struct tcp_pending *pending)
         return false;
     }
     if (verdict == TCP_STRANGE || verdict == TCP_FORGED)
-        return pending_failed(pending, 0, sy_tcp_verdict_words(verdict));
+        return pending_rejected(pending, verdict);
     if (pending->in.kind == TCP_HELLO)
         return pending_on_hello(pending, verdict);
     if (pending->in.kind == TCP_REFUSE)
         return pending_on_refuse(pending);
     if (verdict != TCP_GOOD)
-        return pending_failed(pending, 0, sy_tcp_verdict_words(verdict));
+        return pending_rejected(pending, verdict);
     if (pending->in.kind == TCP_WELCOME)
         return pending_on_welcome(pending);
     if (pending->in.kind == TCP_CONFIRM)
@@ -366,7 +372,7 @@ static bool pending_step(struct tcp_pending *pending)
                                   : "it ended the connection");
     pending->done += (size_t)n;
     if (!pending->sending && !sy_tcp_handshake_plausible(bytes, pending->done))
-        return pending_failed(pending, 0, sy_tcp_verdict_words(TCP_STRANGE));
+        return pending_rejected(pending, TCP_STRANGE);
     if (pending->done < sizeof pending->in)
         return true;
     return pending->sending ? pending_said(pending) : pending_heard(pending);

@@ -215,6 +215,8 @@ void sy_tcp_outage_lost(struct tcp_peer *peer)
         snprintf(why, sizeof why, "%s for %.3g s (%s), at last because: %s",
                  outage->narrow ? "nothing has got through its connections" : "no connection",
                  limit, name, outage_reason(peer));
+    else if (outage->seen & TCP_SEEN_VERSION)
+        snprintf(why, sizeof why, "no connection is possible: %s", outage_reason(peer));
     else
         snprintf(why, sizeof why, "no connection within %.3g s (%s): %s%s", limit, name,
                  outage_reason(peer), outage_advice(outage, text));
@@ -307,7 +309,7 @@ bool sy_tcp_outage_look(struct tcp_peer *peer, uint64_t now, uint64_t *wait)
             peer->retry_at = now;
     }
     uint64_t used = outage_age(now, outage_counts_from(peer, now));
-    if (used > most)
+    if (used > most || (!outage->met && outage->seen & TCP_SEEN_VERSION))
         return true;
     if (outage_worth_telling(peer, now))
         outage_tell(peer, now, (double)(most - used) / (double)TCP_SECOND, name);
