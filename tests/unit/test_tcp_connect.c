@@ -244,7 +244,7 @@ START_TEST(nowhere)
 }
 END_TEST
 
-/* The peer says that it is of another version: no later attempt would end otherwise. */
+/* The peer says, late, that it is of another version: no later attempt would end otherwise. */
 static void to_other_version(int pe)
 {
     struct tcp_stream *stream = find(NULL, 1 - pe, 0);
@@ -264,6 +264,8 @@ static void to_other_version(int pe)
     require(recv(fd, &hello, sizeof hello, MSG_WAITALL) == sizeof hello);
     require(sy_tcp_hear(&transcript, &peer, &hello) == TCP_GOOD);
     require(!sy_tcp_say_refuse(&transcript, &peer, TCP_REFUSE_VERSION));
+    usleep(600000);
+    require(sy_tcp_attempt_is_silent(net, 0, 0));
     require(send(fd, sy_tcp_last(&transcript), sizeof hello, 0) == sizeof hello);
     for (uint64_t end = sy_tcp_now() + HANG; !stream->unreachable; poll_once(10))
         require(sy_tcp_now() < end);

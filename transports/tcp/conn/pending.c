@@ -142,7 +142,8 @@ static bool pending_rejected(struct tcp_pending *pending, enum tcp_verdict verdi
 
 bool sy_tcp_pending_is_silent(const struct tcp_pending *pending)
 {
-    return !pending->connecting && sy_tcp_now() - pending->connected > SILENT;
+    return !pending->connecting && pending->transcript.count % 2 &&
+           sy_tcp_now() - pending->connected > SILENT;
 }
 
 bool sy_tcp_pending_late(struct tcp_pending *pending, uint64_t now)

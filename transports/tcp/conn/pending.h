@@ -174,8 +174,8 @@ void sy_tcp_pending_event(struct tcp_watch *watch, uint32_t events);
 /* Ends with the socket closed. */
 void sy_tcp_pending_close(struct tcp_pending *pending);
 
-/* Whether an attempt of this PE is connected and has waited for the peer's part of the handshake
- * for a while. */
+/* Whether an attempt of this PE is connected and waits for the peer's part of the handshake, half a
+ * second after it has connected: its own messages are the first and the third. */
 bool sy_tcp_pending_is_silent(const struct tcp_pending *pending);
 
 /* Ends as failed if its deadline has passed, but looks once more first whether the other side has
