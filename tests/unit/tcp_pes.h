@@ -34,6 +34,13 @@ struct shared {
         }                                                                                          \
     } while (0)
 
+/* Polls until it holds. */
+#define poll_until(condition)                                                                      \
+    do {                                                                                           \
+        for (uint64_t end = sy_tcp_now() + HANG; !(condition); poll_once(1))                       \
+            require(sy_tcp_now() < end);                                                           \
+    } while (0)
+
 struct tcp_stream {
     int pe;
     unsigned number;

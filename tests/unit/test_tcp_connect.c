@@ -4,16 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "suite.h"
@@ -258,17 +253,15 @@ static void to_other_version(int pe)
     int listener = open_listener(&out.endpoint[0]);
     shared->length[0] = sy_tcp_record_write(&out, shared->address[0], 127);
     start(stream);
-    poll_once(10);
+    poll_until(sy_tcp_attempt_progress(net, sy_tcp_contact(net, 0, 0)) == TCP_ATTEMPT_ANSWERED);
     int fd = accept(listener, NULL, NULL);
-    poll_once(10);
     require(recv(fd, &hello, sizeof hello, MSG_WAITALL) == sizeof hello);
     require(sy_tcp_hear(&transcript, &peer, &hello) == TCP_GOOD);
     require(!sy_tcp_say_refuse(&transcript, &peer, TCP_REFUSE_VERSION));
     usleep(600000);
     require(sy_tcp_attempt_is_silent(net, 0, 0));
     require(send(fd, sy_tcp_last(&transcript), sizeof hello, 0) == sizeof hello);
-    for (uint64_t end = sy_tcp_now() + HANG; !stream->unreachable; poll_once(10))
-        require(sy_tcp_now() < end);
+    poll_until(stream->unreachable);
     require(stream->seen == TCP_SEEN_VERSION && strstr(stream->why, "another version"));
 }
 

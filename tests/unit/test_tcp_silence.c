@@ -58,22 +58,16 @@ static void stopped_amid(int pe)
     if (pe == 0) {
         shared->step = 1;
         await_step(2);
-        for (uint64_t end = sy_tcp_now() + HANG;
-             !contact->incoming || contact->incoming->transcript.count < 2; poll_once(1))
-            require(sy_tcp_now() < end);
+        poll_until(contact->incoming && contact->incoming->transcript.count >= 2);
         shared->step = 3;
         await_step(4);
     } else {
         await_step(1);
         start(stream);
-        for (uint64_t end = sy_tcp_now() + HANG;
-             sy_tcp_attempt_progress(net, contact) != TCP_ATTEMPT_ANSWERED; poll_once(1))
-            require(sy_tcp_now() < end);
+        poll_until(sy_tcp_attempt_progress(net, contact) == TCP_ATTEMPT_ANSWERED);
         shared->step = 2;
         await_step(3);
-        for (uint64_t end = sy_tcp_now() + HANG; !sy_tcp_attempt_is_silent(net, 0, 0);
-             poll_once(10))
-            require(sy_tcp_now() < end);
+        poll_until(sy_tcp_attempt_is_silent(net, 0, 0));
         require(sy_tcp_attempt_progress(net, contact) == TCP_ATTEMPT_CONFIRMED);
         shared->step = 4;
     }
