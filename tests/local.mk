@@ -375,7 +375,7 @@ tests_unit_test_tcp_outage_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_outage_LDADD = shmem/libsma.a $(CHECK_LIBS)
 # The ofi transport with the providers that need no device.
 ofi_scripts = tests/ofi/bytes.test tests/ofi/cutoff.test tests/ofi/endings.test tests/ofi/offers.test tests/ofi/ofi.test tests/ofi/strangers.test \
-	tests/ofi/suite.test tests/ofi/traits.test
+	tests/ofi/suite.test tests/ofi/traits.test tests/ofi/waiting.test
 dist_check_SCRIPTS += $(ofi_scripts)
 TESTS += $(ofi_scripts)
 EXTRA_DIST += tests/ofi/lib.sh

@@ -2,7 +2,7 @@
  * for MILLISECONDS and then puts the time of day. Prints the processor time of PE 0 during the
  * wait, of all its threads, without the first tenth of a second, in thousandths of the rest of the
  * wait; how often it has given the processor away; and how many microseconds after the put it was
- * back. */
+ * back. With "puts" PE 1 puts 64 KiB many times before that, and waits for each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,11 @@
 #include <shmem.h>
 
 #define FIRST_NS 100000000L
+#define PUTS     2000
+#define PUT      65536
 
 static long put_at;
+static char data[PUT], put_to[PUT];
 
 static long idle_clock(clockid_t clock)
 {
@@ -52,6 +55,14 @@ static void idle_measure(const char *how)
            idle_switches() - switches, (now - put_at) / 1000);
 }
 
+static void idle_puts(void)
+{
+    for (int i = 0; i < PUTS; i++) {
+        shmem_putmem(put_to, data, sizeof data, 0);
+        shmem_quiet();
+    }
+}
+
 int main(int argc, char **argv)
 {
     shmem_init();
@@ -62,6 +73,8 @@ int main(int argc, char **argv)
             idle_measure(argv[i]);
         } else {
             usleep((useconds_t)atoi(argv[1]) * 1000);
+            if (!strcmp(argv[i], "puts"))
+                idle_puts();
             shmem_long_p(&put_at, idle_clock(CLOCK_MONOTONIC), 0);
             if (!strcmp(argv[i], "barrier"))
                 shmem_barrier_all();

@@ -9,7 +9,8 @@
  * data calls, fence, quiet: calls/calls.h
  * polling, sleeping, waking, probing: progress/progress.h
  *
- * All that changes belongs to an instance, struct ofi_state.
+ * All that changes belongs to an instance, struct ofi_state. The functions of libfabric, which is
+ * one for all of them, are in fabric/library.c.
  *
  * Locks, in the order in which they are taken: `contexts`, for the number of endpoints and their
  * users; the main endpoint's, for peers, messages, contexts and all that is not marked otherwise;
@@ -86,8 +87,10 @@ struct ofi_state {
     _Atomic bool armed;        /* sleepers are woken by the descriptor; any thread for reading */
     /* any thread */
     _Atomic unsigned polls;
-    _Atomic unsigned idle; /* polls that found nothing, in a row */
-    _Atomic long beat_ns;  /* set by the progress thread, or by the thread that has disarmed */
+    _Atomic unsigned idle;      /* polls that found nothing, in a row */
+    _Atomic bool timed;         /* how long a poll takes counts: a thread has waited for long */
+    _Atomic uint64_t long_poll; /* the end of the last long one */
+    _Atomic long beat_ns;       /* set by the progress thread, or by the thread that has disarmed */
     /* progress thread */
     unsigned polls_before;
     struct ofi_probes probes;

@@ -47,6 +47,7 @@ struct ofi_traits {
     bool prov_key;     /* the provider chooses keys */
     bool enable_mr;    /* registered memory is bound to the endpoint */
     bool deaf;         /* the queue's descriptor does not tell of all that has come (sockets) */
+    bool silent;       /* puts of others arrive in polls that report nothing (progress.c) */
     bool ticks;        /* must be polled from time to time while something is under way */
     bool tcp;          /* goes over TCP connections, and addresses are those of their ports */
     bool lone;         /* small transfers that have a PE for themselves are native too */

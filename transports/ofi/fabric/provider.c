@@ -343,6 +343,7 @@ static void provider_set_traits(struct ofi_state *ofi, unsigned asked)
     t->at_once = sockets ? SOCKETS_AT_ONCE : AT_ONCE;
     t->rma = asked & BIT(WISH_RMA) && (t->delivery || t->saw) && !sockets &&
              !provider_without(ofi, "rma");
+    t->silent = t->rma && t->software && !ofi->host->crowded;
     t->flushed = t->saw && (t->software || !t->delivery);
     t->small = !t->rma ? SIZE_MAX : t->software && !provider_without(ofi, "small") ? OFI_SMALL : 0;
     t->lone = t->rma && t->software && t->delivery && t->waw && t->saw && !t->ticks &&

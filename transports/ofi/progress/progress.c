@@ -26,6 +26,14 @@
  * find nothing. */
 #define DEAF_LOOKS 4
 
+/* A provider in software receives what another PE puts in polls that report nothing. These take
+ * longer than one that finds nothing, which takes about a microsecond, and more the more
+ * connections there are. One long poll may be a thread that had to wait for its processor; data
+ * are taken to arrive where two come close together. After one the next is looked for. */
+#define LONG_POLL_NS      UINT64_C(10000)
+#define LONG_POLL_A_PE_NS UINT64_C(200)
+#define LONG_POLLS_APART  UINT64_C(200000)
+
 /* ---- completions ---- */
 
 static bool progress_post(struct ofi_state *ofi, struct ofi_message *buffer)
@@ -143,6 +151,31 @@ int sy_ofi_poll(struct ofi_state *ofi)
 
 /* ---- sleeping ---- */
 
+static bool progress_was_long(const struct ofi_state *ofi, uint64_t now)
+{
+    return now - atomic_load_explicit(&ofi->long_poll, memory_order_relaxed) < LONG_POLLS_APART;
+}
+
+/* Whether a poll that began then and reported nothing is the second long one. */
+static bool progress_moved_since(struct ofi_state *ofi, uint64_t begun)
+{
+    uint64_t now = sy_clock_ns();
+
+    if (now - begun < LONG_POLL_NS + LONG_POLL_A_PE_NS * (uint64_t)ofi->host->npes)
+        return false;
+    bool second = progress_was_long(ofi, now);
+    atomic_store_explicit(&ofi->long_poll, now, memory_order_relaxed);
+    return second;
+}
+
+/* Polls for a thread that would sleep. Returns whether anything has moved. */
+static bool progress_poll_timed(struct ofi_state *ofi)
+{
+    uint64_t begun = ofi->traits.silent ? sy_clock_ns() : 0;
+
+    return sy_ofi_poll(ofi) || (begun && progress_moved_since(ofi, begun));
+}
+
 /* Whether something is under way whose end the descriptor may not tell. */
 static bool progress_unfinished(struct ofi_state *ofi)
 {
@@ -171,11 +204,11 @@ static bool progress_look(struct ofi_state *ofi, bool *busy)
     int idle = 0, looks = ofi->cq_fd < 0 || ofi->traits.wakeup ? DEAF_LOOKS : 1;
 
     for (int rounds = 0; rounds < 64; rounds++) {
-        if (sy_ofi_poll(ofi) || sy_ofi_wakeup_taken(ofi)) {
+        if (progress_poll_timed(ofi) || sy_ofi_wakeup_taken(ofi)) {
             *busy = true;
             continue;
         }
-        if (++idle < looks)
+        if (++idle < looks || (ofi->traits.silent && progress_was_long(ofi, sy_clock_ns())))
             continue;
         if (ofi->cq_fd < 0)
             return false;
@@ -202,7 +235,7 @@ static bool looks_again(struct ofi_state *ofi, bool busy)
  * arm() does. Main endpoint locked. */
 static int progress_settle(struct ofi_state *ofi, bool late)
 {
-    bool asks = ofi->expected, busy = sy_ofi_poll(ofi) > 0;
+    bool asks = ofi->expected, busy = progress_poll_timed(ofi);
     bool moving = ofi->expected && sy_ofi_wakeup_inquire(ofi, late);
     bool told = progress_look(ofi, &busy);
 
@@ -265,6 +298,8 @@ int sy_ofi_arm(void *self)
     bool seen = !ofi->traits.rma || ofi->traits.software;
     bool all = ofi->endpoints == 1 && !ofi->traits.wakeup && seen;
 
+    if (ofi->traits.silent)
+        atomic_store_explicit(&ofi->timed, true, memory_order_relaxed);
     sy_ofi_lock(&ofi->endpoint[0]);
     int done = progress_settle(ofi, false);
     sy_ofi_unlock(&ofi->endpoint[0]);
@@ -287,6 +322,8 @@ static bool progress_give_way(struct ofi_state *ofi)
 /* Polls for a thread of the program. disarm: that thread goes on polling and does not sleep. */
 static int progress_poll_all(struct ofi_state *ofi, bool disarm)
 {
+    bool timed = atomic_load_explicit(&ofi->timed, memory_order_relaxed);
+    uint64_t begun = timed ? sy_clock_ns() : 0;
     int done = 0;
 
     atomic_fetch_add_explicit(&ofi->polls, 1, memory_order_relaxed);
@@ -306,6 +343,10 @@ static int progress_poll_all(struct ofi_state *ofi, bool disarm)
             sy_ofi_unlock(endpoint);
         }
     }
+    if (done && timed)
+        atomic_store_explicit(&ofi->timed, false, memory_order_relaxed);
+    if (!done && timed)
+        done = progress_moved_since(ofi, begun);
     if (!done)
         return progress_give_way(ofi) ? -1 : 0;
     atomic_store_explicit(&ofi->idle, 0, memory_order_relaxed);
