@@ -107,8 +107,8 @@ static void tcp_check_limits(struct tcp *tcp)
     unsigned long streams = 0;
 
     for (int pe = 0; pe < tcp->host->npes; pe++)
-        streams += tcp->host->place(pe).node != mine && sy_tcp_endpoint(tcp, pe) == pe;
-    bool hints = tcp->settings.hints && !tcp->host->crowded;
+        streams += tcp->host->place(pe).node != mine && sy_tcp_shares_stream(tcp, pe);
+    bool hints = tcp->hints.open && !tcp->host->crowded;
     struct sy_limits needed = {.files = streams * (hints ? 2 : 1),
                                .maps = streams * TCP_STREAM_MAPS,
                                .backlog = streams / 2};

@@ -22,18 +22,28 @@ bool sy_tcp_serves_neighbours(struct tcp *tcp)
     return size > 1 && size < tcp->host->npes;
 }
 
-/* One function of (me, target), so operations to a target keep their order. PEs that a record's
+/* One function of (from, target), so operations to a target keep their order. PEs that a record's
  * header has no number for are reached directly. */
-int sy_tcp_endpoint(struct tcp *tcp, int pe)
+static int map_endpoint(struct tcp *tcp, int from, int pe)
 {
     if (!sy_tcp_uses_node_endpoints(tcp) || tcp->host->place(pe).local >= SY_RECORD_TARGET_SELF)
         return pe;
     int node = tcp->host->place(pe).node,
         size = tcp->map.node_begin[node + 1] - tcp->map.node_begin[node];
-    if (node == tcp->host->place(tcp->host->pe).node)
+    if (node == tcp->host->place(from).node)
         return pe;
-    return tcp->map
-        .node_pe[tcp->map.node_begin[node] + tcp->host->place(tcp->host->pe).local % size];
+    return tcp->map.node_pe[tcp->map.node_begin[node] + tcp->host->place(from).local % size];
+}
+
+int sy_tcp_endpoint(struct tcp *tcp, int pe)
+{
+    return map_endpoint(tcp, tcp->host->pe, pe);
+}
+
+bool sy_tcp_shares_stream(struct tcp *tcp, int pe)
+{
+    return map_endpoint(tcp, tcp->host->pe, pe) == pe ||
+           map_endpoint(tcp, pe, tcp->host->pe) == tcp->host->pe;
 }
 
 const void *sy_tcp_address_of(struct tcp *tcp, int pe, size_t *size)

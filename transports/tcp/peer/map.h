@@ -25,6 +25,10 @@ const void *sy_tcp_address_of(struct tcp *tcp, int pe, size_t *size);
 /* The process that operations for PE pe go to. */
 int sy_tcp_endpoint(struct tcp *tcp, int pe);
 
+/* Whether this PE and `pe`, which is on another node, have a stream to each other once all PEs talk
+ * to all others: operations of one of them go to the other. */
+bool sy_tcp_shares_stream(struct tcp *tcp, int pe);
+
 /* Whether operations go to any process of the target's node rather than to the target itself. */
 bool sy_tcp_uses_node_endpoints(struct tcp *tcp);
 

@@ -33,7 +33,7 @@
 
 #define TCP_STREAMS_MAX 15
 #define TCP_AWAIT_BYTES 16
-#define TCP_STREAM_MAPS 5 /* mappings of a stream: two rings, each twice, and its wants */
+#define TCP_STREAM_MAPS 5 /* mappings of a stream: two rings, each twice, and replies */
 
 struct tcp;
 

@@ -28,6 +28,7 @@ int sy_tcp_peers_open(struct tcp *tcp, struct sy_error *err)
                                         .first_frame = sy_tcp_uses_node_endpoints(tcp)};
     memset(&tcp->peers, 0, sizeof tcp->peers);
     pthread_mutex_init(&tcp->peers.making, NULL);
+    tcp->idle.timer.fd = -1;
     tcp->peers.by_number = calloc(limit, sizeof *tcp->peers.by_number);
     if (!rc && !tcp->peers.by_number)
         rc = tcp->host->fail(err, ENOMEM, "no memory for a table of %u connections", limit);
