@@ -85,7 +85,8 @@ bin_oshcheck_SOURCES = \
 	shmem/util/net/host_pattern.c shmem/util/net/host_pattern.h \
 	shmem/util/net/interfaces.c shmem/util/net/interfaces.h \
 	shmem/util/net/io.c shmem/util/net/io.h
-bin_oshcheck_CPPFLAGS = $(AM_CPPFLAGS) -DSY_PLUGIN_DIR='"$(pkglibdir)"'
+bin_oshcheck_CPPFLAGS = $(AM_CPPFLAGS) -DSY_PLUGIN_DIR='"$(pkglibdir)"' \
+	-DSY_PLUGIN_BESIDE='"/../$(SY_BELOW)/$(PACKAGE)"'
 
 bootstrap_ldflags = $(AM_LDFLAGS) -module -avoid-version -shared \
 	-export-symbols-regex '^shmem_bootstrap_2$$'

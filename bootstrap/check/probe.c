@@ -55,7 +55,7 @@ static void probe_print_addresses(FILE *out)
     free(all);
 }
 
-/* Names of the plugins that are installed, or that lie in the build tree of this oshrun. */
+/* The names of the plugins in a directory; false: there are none. */
 static bool probe_print_plugins(FILE *out, const char *directory)
 {
     static const char BEGIN[] = "shmem_transport_", END[] = ".so";
@@ -79,15 +79,17 @@ static bool probe_print_plugins(FILE *out, const char *directory)
     return any;
 }
 
+/* Of the build tree of this oshcheck, or of its installation, which may have been moved. */
 static void probe_find_plugins(FILE *out)
 {
-    char path[PATH_MAX], *slash;
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 64);
+    static const char *const beside[] = {"/../shmem/.libs/switchyard", SY_PLUGIN_BESIDE};
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path / 2);
 
     path[n > 0 ? n : 0] = '\0';
-    slash = strrchr(path, '/');
-    if (slash) {
-        strcpy(slash, "/../shmem/.libs/switchyard");
+    char *slash = strrchr(path, '/');
+    for (size_t i = 0; slash && i < sizeof beside / sizeof *beside; i++) {
+        strcpy(slash, beside[i]);
         if (probe_print_plugins(out, path))
             return;
     }

@@ -16,6 +16,7 @@ AC_DEFUN([SY_RUN_PATH], [
   AS_CASE([$sy_libdir], [/usr/*], [SY_PROGRAM_RUN_PATH= SY_TOOL_RUN_PATH=])
   SY_PC_RUN_PATH=
   AS_IF([test "x$SY_PROGRAM_RUN_PATH" = xyes], [SY_PC_RUN_PATH=' -Wl,-rpath,${libdir}'])
+  AC_SUBST([SY_BELOW], [$sy_below])
   AC_SUBST([SY_PROGRAM_RUN_PATH])
   AC_SUBST([SY_TOOL_RUN_PATH])
   AC_SUBST([SY_PC_RUN_PATH])
