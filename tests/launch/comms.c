@@ -1,6 +1,7 @@
-/* comms [WHAT...]: teams made of MPI's communicators and the other way round (<shmemx_mpi.h>); all
- * of it, or "session" (an MPI 4 session and no MPI_Init), "spawn" (a communicator with processes
- * that are no PEs). No static data are used by other PEs, so PEs may be of different executables.
+/* comms [WHAT]: teams made of MPI's communicators and the other way round (<shmemx_mpi.h>); all of
+ * it, or "session" (an MPI 4 session and no MPI_Init), "spawn" (a communicator with processes that
+ * are no PEs), "alone" (check_alone). No static data are used by other PEs, so PEs may be of
+ * different executables.
  */
 #include <pthread.h>
 #include <shmemx_mpi.h>

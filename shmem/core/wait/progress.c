@@ -168,9 +168,9 @@ static void wait_progress_event_mode(void)
         ev_io_start(progress.loop, &progress.transport[i]);
 }
 
-/* A thread that arms at this moment, and has not said yet that it sleeps, sleeps a millisecond at
- * most (wait.c). Where PEs outnumber processors threads sleep in most waits, so the transports stay
- * armed. */
+/* A thread that arms at this moment, and has not said yet that it sleeps, sleeps for as short a
+ * time as one that nothing wakes (wait.c). Where PEs outnumber processors threads sleep in most
+ * waits, so the transports stay armed. */
 void sy_progress_awake(void)
 {
     if (progress.mode == SY_PROGRESS_POLLING && !sy_wait_crowded() && !sy_sleep_anybody())

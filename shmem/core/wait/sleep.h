@@ -7,11 +7,12 @@
  * compares with the count from before its last look at what it waits for.
  *
  * Several threads may sleep. One of them reads the eventfd, perhaps before another has seen it:
- * with SHMEM_THREAD_MULTIPLE nobody sleeps for more than a millisecond (wait.c).
+ * with SHMEM_THREAD_MULTIPLE nobody sleeps for longer than a millisecond, or 50 us for each PE of
+ * the node (wait.c).
  *
- * One thread, the listener, sleeps without the descriptors and leaves them to the others: it is told
- * once by whoever has polled a transport. The same argument: it enters itself and then looks; the
- * others move and then look for it. */
+ * One thread, the listener, sleeps without the descriptors and leaves them to the others: it is
+ * told once by whoever has polled a transport. The same argument: it enters itself and then looks;
+ * the others move and then look for it. */
 #ifndef SY_CORE_SLEEP_H
 #define SY_CORE_SLEEP_H
 

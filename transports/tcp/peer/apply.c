@@ -69,8 +69,8 @@ static const char *apply_one(struct tcp_peer *peer, const char *at, size_t have)
 
 /* ---- requests ---- */
 
-/* Begins a put whose payload has come in part: stores what is there; the rest will be received in
- * place. */
+/* Begins a put whose payload has come in part: stores what is there; the rest goes there as it is
+ * received (sy_tcp_receive_place). */
 static size_t apply_begin_payload(struct tcp_peer *peer, const char *from, size_t have,
                                   size_t frame_left, const char **why)
 {
@@ -235,7 +235,7 @@ size_t sy_tcp_apply_requests(struct tcp_stream *stream, const char *from, size_t
 
 /* ---- replies that this side asked for ---- */
 
-/* A long reply has come in part: the rest will be received in place. The bytes used. */
+/* A long reply has come in part: the rest goes to its place as it is received. The bytes used. */
 static size_t apply_begin_reply(struct tcp_peer *peer, const struct sy_pending_reply *reply,
                                 const char *at, size_t have, size_t left, const char **why)
 {

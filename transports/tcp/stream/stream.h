@@ -236,7 +236,8 @@ void sy_tcp_receive_reset(struct tcp_stream *stream);
 size_t sy_tcp_receive_cut(const char *to, size_t length, size_t left);
 
 /* Called by `apply`: the payload of a record goes on after the bytes that have come. Its bytes
- * `part` to `length` are received straight at `to`; then `bytes` are added to `applied`. */
+ * `part` to `length` are stored at `to` as they come, a long one's without a copy between; then
+ * `bytes` are added to `applied`. */
 void sy_tcp_receive_place(struct tcp_stream *stream, char *to, size_t part, size_t length,
                           size_t bytes);
 
