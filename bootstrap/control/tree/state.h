@@ -22,7 +22,7 @@ enum {
     TREE_SILENT = 256, /* connections that have said nothing that makes sense */
     TREE_OPENED = 64,  /* those in the middle of the handshake, beside two for each PE */
     TREE_HOST_NAME = SY_CONTROL_HOST,
-    TREE_PHASE = 48, /* bytes of the name of a phase, the same */
+    TREE_PHASE = 48, /* bytes of the name of a phase */
     TREE_SEED = 16,
     TREE_NONCE = 32,
     TREE_PLACES = 200 /* bytes for addresses in a message */

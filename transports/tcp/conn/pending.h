@@ -56,14 +56,15 @@ struct tcp_limiter {
     unsigned held;
 };
 
-struct tcp_queue {
+/* Those that wait for their turn to connect. */
+struct tcp_contacts {
     struct tcp_contact *first, **last;
     unsigned count;
 };
 
 struct tcp_turns {
     struct tcp_contact *contact; /* stream number * npes + PE */
-    struct tcp_queue mine, theirs;
+    struct tcp_contacts mine, theirs;
     uint64_t seen; /* how long a connection takes, a moving average */
     uint64_t last; /* when one was made */
 };

@@ -29,8 +29,8 @@ int sy_tcp_turns_open(struct tcp_net *net, struct sy_error *err)
     size_t count = (size_t)net->host->npes * (1 + (size_t)net->settings->streams);
 
     net->turns.contact = calloc(count, sizeof *net->turns.contact);
-    net->turns.mine = (struct tcp_queue){NULL, &net->turns.mine.first, 0};
-    net->turns.theirs = (struct tcp_queue){NULL, &net->turns.theirs.first, 0};
+    net->turns.mine = (struct tcp_contacts){NULL, &net->turns.mine.first, 0};
+    net->turns.theirs = (struct tcp_contacts){NULL, &net->turns.theirs.first, 0};
     return net->turns.contact
                ? 0
                : net->host->fail(err, ENOMEM, "no memory for a table of %zu streams", count);
@@ -98,7 +98,7 @@ bool sy_tcp_contact_comes(struct tcp_net *net, const struct tcp_contact *contact
 
 /* ---- the queue ---- */
 
-static void turns_enter(struct tcp_queue *queue, struct tcp_contact *contact)
+static void turns_enter(struct tcp_contacts *queue, struct tcp_contact *contact)
 {
     contact->queued = true;
     contact->next = NULL;
@@ -107,7 +107,7 @@ static void turns_enter(struct tcp_queue *queue, struct tcp_contact *contact)
     queue->count++;
 }
 
-static struct tcp_contact *turns_leave(struct tcp_queue *queue)
+static struct tcp_contact *turns_leave(struct tcp_contacts *queue)
 {
     struct tcp_contact *contact = queue->first;
 
@@ -138,7 +138,7 @@ void sy_tcp_connect_start(struct tcp_net *net, struct tcp_stream *stream, int pe
 
 /* Begins what comes first in a queue, while there is room. What the peer connects meanwhile is left
  * to it, and looked at again. */
-static void turns_begin_some(struct tcp_net *net, struct tcp_queue *queue, uint64_t now)
+static void turns_begin_some(struct tcp_net *net, struct tcp_contacts *queue, uint64_t now)
 {
     uint64_t young = sy_tcp_patience(net, YOUNG);
     unsigned going = sy_tcp_attempts_since(net, now - young);

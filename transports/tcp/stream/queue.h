@@ -61,7 +61,7 @@ struct tcp_queue {
     unsigned spares;
 };
 
-/* tx: zeros, and as old as the queue. size: of its ring at first; most: later. */
+/* tx: zeros, and there for as long as the queue. size: of its ring at first; most: later. */
 int sy_tcp_queue_open(struct tcp_queue *queue, struct sy_tx *tx, size_t size, size_t most);
 void sy_tcp_queue_close(struct tcp_queue *queue);
 
