@@ -302,7 +302,8 @@ void sy_tree_link_read(struct tree_link *link)
          * version. */
         if (tree_link_digest(link) < 0)
             tree_link_broken(link, "it speaks another version of the protocol");
-        if ((size_t)n < most)
+        /* One whose bytes are thrown away may send them faster than they are read. */
+        if ((size_t)n < most || link->refused)
             return;
     }
 }

@@ -197,11 +197,12 @@ bool sy_tree_accept(struct tree *tree, const void *listener)
     struct sockaddr_storage from;
     int which = 0;
 
-    while (which < tree->listeners && listener != &tree->listener[which])
+    while (which < TREE_ADDRESSES && listener != &tree->listener[which])
         which++;
-    if (which == tree->listeners)
+    if (which == TREE_ADDRESSES)
         return false;
-    for (int taken = 0; taken < ROUND;) {
+    /* What was read before this event may have had all listeners closed. */
+    for (int taken = 0; which < tree->listeners && taken < ROUND;) {
         socklen_t length = sizeof from;
         int fd = accept4(tree->listener[which], (struct sockaddr *)&from, &length,
                          SOCK_CLOEXEC | SOCK_NONBLOCK);
