@@ -18,6 +18,8 @@ enum {
     HIGH_WATER = 256 * 1024 /* bytes not yet written from which on claims are refused */
 };
 
+#define OVERDUE 1. /* seconds */
+
 static size_t buffer_used(const struct sy_out_file_buffer *buffer)
 {
     return buffer->end - buffer->start;
@@ -92,6 +94,7 @@ static void out_file_die(struct sy_out_file *out_file, int error)
     out_file->text.start = out_file->text.end = 0;
     out_file->notes.start = out_file->notes.end = 0;
     ev_io_stop(out_file->loop, &out_file->io);
+    ev_timer_stop(out_file->loop, &out_file->overdue);
     out_file->broken(out_file, error);
 }
 
@@ -138,6 +141,22 @@ static void out_file_writable(struct ev_loop *loop, ev_io *io, int events)
         out_file->emptied(out_file);
 }
 
+static void out_file_let_go(struct sy_out_file *out_file);
+
+/* A line is not ended, and its writer has nothing more of it. */
+static void out_file_overdue(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    struct sy_out_file *out_file = timer->data;
+
+    (void)loop, (void)events;
+    if (!out_file->holder || out_file->holder->queued)
+        return;
+    out_file->open_line = out_file->holder->source;
+    out_file_let_go(out_file);
+    sy_out_file_serve(out_file);
+    sy_out_file_flush(out_file);
+}
+
 void sy_out_file_open(struct sy_out_file *out_file, struct ev_loop *loop, int fd)
 {
     out_file->loop = loop;
@@ -147,6 +166,8 @@ void sy_out_file_open(struct sy_out_file *out_file, struct ev_loop *loop, int fd
     out_file_choose_kind(out_file);
     ev_io_init(&out_file->io, out_file_writable, out_file->fd, EV_WRITE);
     out_file->io.data = out_file;
+    ev_timer_init(&out_file->overdue, out_file_overdue, OVERDUE, OVERDUE);
+    out_file->overdue.data = out_file;
 }
 
 bool sy_out_file_claim(struct sy_out_file *out_file, const struct sy_writer *writer)
@@ -174,6 +195,7 @@ void sy_out_file_append(struct sy_out_file *out_file, const struct sy_writer *wr
 static void out_file_let_go(struct sy_out_file *out_file)
 {
     out_file->holder = NULL;
+    ev_timer_stop(out_file->loop, &out_file->overdue);
     if (buffer_used(&out_file->notes)) {
         struct sy_out_file_buffer notes = out_file->notes;
 
@@ -185,10 +207,20 @@ static void out_file_let_go(struct sy_out_file *out_file)
 
 void sy_out_file_hold(struct sy_out_file *out_file, struct sy_writer *writer, bool inside)
 {
-    if (inside)
-        out_file->holder = writer;
-    else if (out_file->holder == writer)
+    if (!inside && out_file->holder == writer)
         out_file_let_go(out_file);
+    if (!inside)
+        return;
+    out_file->holder = writer;
+    if (ev_is_active(&out_file->overdue))
+        ev_timer_again(out_file->loop, &out_file->overdue);
+}
+
+/* Somebody waits for the end of a line. */
+static void out_file_await(struct sy_out_file *out_file)
+{
+    if (!ev_is_active(&out_file->overdue))
+        ev_timer_again(out_file->loop, &out_file->overdue);
 }
 
 void sy_out_file_release(struct sy_out_file *out_file, struct sy_writer *writer, bool inside)
@@ -208,6 +240,8 @@ void sy_out_file_wait(struct sy_out_file *out_file, struct sy_writer *writer)
     writer->next = NULL;
     *out_file->last = writer;
     out_file->last = &writer->next;
+    if (out_file->holder && out_file->holder != writer)
+        out_file_await(out_file);
 }
 
 void sy_out_file_serve(struct sy_out_file *out_file)
@@ -236,6 +270,7 @@ void sy_out_file_say(struct sy_out_file *out_file, const char *text, size_t leng
         return;
     if (out_file->holder) {
         out_file_buffer_add(&out_file->notes, text, length);
+        out_file_await(out_file);
         return;
     }
     if (out_file->open_line >= 0)
@@ -255,6 +290,7 @@ bool sy_out_file_empty(const struct sy_out_file *out_file)
 void sy_out_file_close(struct sy_out_file *out_file)
 {
     ev_io_stop(out_file->loop, &out_file->io);
+    ev_timer_stop(out_file->loop, &out_file->overdue);
     if (out_file->reopened)
         close(out_file->fd);
     free(out_file->text.data);

@@ -3,7 +3,8 @@
  *
  * A writer claims the output, appends, and keeps it while it is inside a line. When the reader of
  * the output is slow, claims are refused, the writer queues up and reads no more until it is
- * called: that is the back-pressure that keeps memory bounded. */
+ * called: that is the back-pressure that keeps memory bounded. A line whose writer says no more for
+ * a second is broken where others wait: that writer may wait for one of them. */
 #ifndef SY_LAUNCHER_OUT_FILE_H
 #define SY_LAUNCHER_OUT_FILE_H
 
@@ -34,7 +35,8 @@ struct sy_out_file {
     struct sy_out_file_buffer notes; /* oshrun's own lines, which wait for a line's end */
     struct sy_writer *holder;        /* who is inside a line */
     struct sy_writer *first, **last;
-    int open_line; /* source of an unfinished line whose writer is done with it; or -1 */
+    ev_timer overdue; /* somebody waits for the end of the holder's line */
+    int open_line;    /* source of an unfinished line whose writer is done with it; or -1 */
 
     void (*broken)(struct sy_out_file *out_file, int error); /* a write failed; called once */
     void (*emptied)(struct sy_out_file *out_file);
