@@ -79,6 +79,25 @@ static int daemon_reaper_fork(struct sy_reaper *reaper)
     return 0;
 }
 
+/* A shell that has children may become oshrun. */
+static void daemon_reaper_note_older(struct sy_reaper *reaper)
+{
+    char path[40], text[SY_PROC_TEXT], *end;
+
+    snprintf(path, sizeof path, "task/%d/children", (int)getpid());
+    const char *at = sy_proc_of(getpid(), path, text);
+    for (long pid; reaper->olders < SY_REAPER_OLDER && (pid = strtol(at, &end, 10)) > 0; at = end)
+        reaper->older[reaper->olders++] = (pid_t)pid;
+}
+
+static bool daemon_reaper_is_older(const struct sy_reaper *reaper, pid_t pid)
+{
+    for (int i = 0; i < reaper->olders; i++)
+        if (reaper->older[i] == pid)
+            return true;
+    return false;
+}
+
 int sy_reaper_start(struct sy_reaper *reaper, int npes)
 {
     size_t bytes = (size_t)npes * sizeof *reaper->groups;
@@ -88,6 +107,7 @@ int sy_reaper_start(struct sy_reaper *reaper, int npes)
         return -errno;
     reaper->groups = shared;
     reaper->npes = npes;
+    daemon_reaper_note_older(reaper);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     return daemon_reaper_fork(reaper);
 }
@@ -114,8 +134,8 @@ void sy_reaper_review(struct sy_reaper *reaper, int pe)
         reaper->groups[pe] = 0;
 }
 
-/* Kills all children but `spared`; false: there are none. */
-static bool daemon_reaper_kill_children(pid_t spared)
+/* Kills all children but the reaper and those that are older; false: there are none. */
+static bool daemon_reaper_kill_children(const struct sy_reaper *reaper)
 {
     DIR *proc = opendir("/proc");
     char name[SY_PROC_NAME];
@@ -127,7 +147,8 @@ static bool daemon_reaper_kill_children(pid_t spared)
     while ((entry = readdir(proc)) != NULL) {
         pid_t pid = isdigit((unsigned char)entry->d_name[0]) ? atoi(entry->d_name) : 0;
 
-        if (pid > 0 && pid != spared && sy_proc_parent(pid, name) == getpid())
+        if (pid > 0 && pid != reaper->pid && sy_proc_parent(pid, name) == getpid() &&
+            !daemon_reaper_is_older(reaper, pid))
             any = !kill(pid, SIGKILL) || any;
     }
     closedir(proc);
@@ -136,7 +157,7 @@ static bool daemon_reaper_kill_children(pid_t spared)
 
 /* Kills all children, in rounds until none is left: a killed child's own children become this
  * process's. */
-static void daemon_reaper_sweep(pid_t spared)
+static void daemon_reaper_sweep(const struct sy_reaper *reaper)
 {
     const struct timespec pause = {.tv_nsec = ROUND_MS * 1000000L};
 
@@ -145,7 +166,7 @@ static void daemon_reaper_sweep(pid_t spared)
 
         while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
             continue;
-        if (pid < 0 || !daemon_reaper_kill_children(spared))
+        if (pid < 0 || !daemon_reaper_kill_children(reaper))
             return;
         nanosleep(&pause, NULL);
     }
@@ -165,7 +186,7 @@ void sy_reaper_end(struct sy_reaper *reaper)
 {
     if (reaper->pid > 0) {
         if (daemon_reaper_has_groups(reaper))
-            daemon_reaper_sweep(reaper->pid);
+            daemon_reaper_sweep(reaper);
         for (int pe = 0; pe < reaper->npes; pe++)
             reaper->groups[pe] = 0;
         close(reaper->pipe);
@@ -173,5 +194,5 @@ void sy_reaper_end(struct sy_reaper *reaper)
             continue;
         reaper->pid = 0;
     }
-    daemon_reaper_sweep(0);
+    daemon_reaper_sweep(reaper);
 }

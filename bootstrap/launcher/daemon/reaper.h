@@ -7,12 +7,17 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+enum { SY_REAPER_OLDER = 64 };
+
 struct sy_reaper {
     pid_t pid;
     int pipe;               /* the reaper acts when this end is closed */
     volatile pid_t *groups; /* shared with it: a PE's process group, or 0 */
     int npes;
     int restarts;
+    pid_t older[SY_REAPER_OLDER]; /* children of the program that has become oshrun: no part of the
+                                     job */
+    int olders;
 };
 
 /* Starts the reaper and makes oshrun the parent of orphans. Returns 0 or -errno. */
@@ -30,7 +35,8 @@ void sy_reaper_add(struct sy_reaper *reaper, int pe, pid_t pid);
 void sy_reaper_review(struct sy_reaper *reaper, int pe);
 
 /* All PEs are gone: ends the reaper, then kills and reaps all children that are left, whatever
- * group or session they have gone to. A second call finds nothing to do. */
+ * group or session they have gone to, but those that were there before the job. A second call finds
+ * nothing to do. */
 void sy_reaper_end(struct sy_reaper *reaper);
 
 #endif
