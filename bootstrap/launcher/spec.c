@@ -38,7 +38,7 @@ char *sy_spec_pack(const struct sy_spec *spec, size_t *length)
 
     put_text(out, spec->host);
     spec_put_number(out, spec->npes);
-    spec_put_number(out, (long)(spec->silence * 1000));
+    spec_put_number(out, spec->silence < INT_MAX / 1000 ? (long)(spec->silence * 1000) : INT_MAX);
     spec_put_number(out, spec->binding);
     spec_put_number(out, spec->cpus);
     spec_put_number(out, spec->report_bindings);
