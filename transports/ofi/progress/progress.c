@@ -235,7 +235,7 @@ static bool looks_again(struct ofi_state *ofi, bool busy)
  * arm() does. Main endpoint locked. */
 static int progress_settle(struct ofi_state *ofi, bool late)
 {
-    bool asks = ofi->expected, busy = progress_poll_timed(ofi);
+    bool asks = ofi->expected, busy = sy_ofi_poll(ofi) > 0;
     bool moving = ofi->expected && sy_ofi_wakeup_inquire(ofi, late);
     bool told = progress_look(ofi, &busy);
 
