@@ -33,6 +33,7 @@
 #define LONG_POLL_NS      UINT64_C(10000)
 #define LONG_POLL_A_PE_NS UINT64_C(200)
 #define LONG_POLLS_APART  UINT64_C(200000)
+#define LOOKING_NS        UINT64_C(500000)
 
 /* ---- completions ---- */
 
@@ -163,7 +164,7 @@ static bool progress_moved_since(struct ofi_state *ofi, uint64_t begun)
 
     if (now - begun < LONG_POLL_NS + LONG_POLL_A_PE_NS * (uint64_t)ofi->host->npes)
         return false;
-    bool second = progress_was_long(ofi, now);
+    bool second = progress_was_long(ofi, begun);
     atomic_store_explicit(&ofi->long_poll, now, memory_order_relaxed);
     return second;
 }
@@ -200,6 +201,7 @@ static long longer(long ns, long most)
  * whether the descriptor will tell when there is something again. */
 static bool progress_look(struct ofi_state *ofi, bool *busy)
 {
+    uint64_t begun = sy_clock_ns();
     struct fid *queue = &ofi->endpoint[0].cq->fid;
     int idle = 0, looks = ofi->cq_fd < 0 || ofi->traits.wakeup ? DEAF_LOOKS : 1;
 
@@ -208,7 +210,12 @@ static bool progress_look(struct ofi_state *ofi, bool *busy)
             *busy = true;
             continue;
         }
-        if (++idle < looks || (ofi->traits.silent && progress_was_long(ofi, sy_clock_ns())))
+        uint64_t now = sy_clock_ns();
+        if (ofi->traits.silent && now - begun > LOOKING_NS) {
+            *busy = true; /* others want the endpoint too */
+            return false;
+        }
+        if (++idle < looks || (ofi->traits.silent && progress_was_long(ofi, now)))
             continue;
         if (ofi->cq_fd < 0)
             return false;
@@ -319,11 +326,23 @@ static bool progress_give_way(struct ofi_state *ofi)
     return true;
 }
 
-/* Polls for a thread of the program. disarm: that thread goes on polling and does not sleep. */
-static int progress_poll_all(struct ofi_state *ofi, bool disarm)
+/* The main endpoint of progress_poll_all. */
+static int progress_poll_main(struct ofi_state *ofi, bool *moved)
 {
     bool timed = atomic_load_explicit(&ofi->timed, memory_order_relaxed);
     uint64_t begun = timed ? sy_clock_ns() : 0;
+    int done = sy_ofi_poll(ofi);
+
+    if (timed && done)
+        atomic_store_explicit(&ofi->timed, false, memory_order_relaxed);
+    *moved = timed && !done && progress_moved_since(ofi, begun);
+    return done;
+}
+
+/* Polls for a thread of the program. disarm: that thread goes on polling and does not sleep.
+ * *moved: what has moved was not reported. */
+static int progress_poll_all(struct ofi_state *ofi, bool disarm, bool *moved)
+{
     int done = 0;
 
     atomic_fetch_add_explicit(&ofi->polls, 1, memory_order_relaxed);
@@ -333,7 +352,7 @@ static int progress_poll_all(struct ofi_state *ofi, bool disarm)
             atomic_store_explicit(&ofi->beat_ns, OFI_TICK_NS, memory_order_relaxed);
             sy_ofi_set_timer(ofi, ofi->tick_ns = OFI_TICK_NS);
         }
-        done = sy_ofi_poll(ofi);
+        done = progress_poll_main(ofi, moved);
         sy_ofi_unlock(&ofi->endpoint[0]);
     }
     for (unsigned i = 1; i < ofi->endpoints; i++) {
@@ -343,10 +362,6 @@ static int progress_poll_all(struct ofi_state *ofi, bool disarm)
             sy_ofi_unlock(endpoint);
         }
     }
-    if (done && timed)
-        atomic_store_explicit(&ofi->timed, false, memory_order_relaxed);
-    if (!done && timed)
-        done = progress_moved_since(ofi, begun);
     if (!done)
         return progress_give_way(ofi) ? -1 : 0;
     atomic_store_explicit(&ofi->idle, 0, memory_order_relaxed);
@@ -355,14 +370,19 @@ static int progress_poll_all(struct ofi_state *ofi, bool disarm)
 
 int sy_ofi_progress(struct ofi_state *ofi)
 {
-    return progress_poll_all(ofi, !ofi->host->crowded);
+    bool moved = false;
+    int done = progress_poll_all(ofi, !ofi->host->crowded, &moved);
+
+    return moved ? 1 : done;
 }
 
 /* One look in a wait inside a call. What is not there soon is the core's business too: stall
  * reports see it, other transports move, and the processor is given away. */
 void sy_ofi_wait_step(struct ofi_state *ofi, struct ofi_wait *wait)
 {
-    if (progress_poll_all(ofi, true) > 0)
+    bool moved;
+
+    if (progress_poll_all(ofi, true, &moved) > 0)
         wait->idle = 0;
     else if (++wait->idle % LOOKS == 0)
         ofi->host->rest(&wait->since);
