@@ -15,6 +15,20 @@
 
 /* ---- sending ---- */
 
+/* Whether a message has left. One that MPI could not send leaves a gap that nobody else notices. */
+static bool message_has_left(struct mpi_state *state, mpi_request *request)
+{
+    int rc = state->calls->test(request, NULL, NULL);
+
+    if (rc >= 0)
+        return rc;
+    state->host->log(SY_LOG_ERROR, state->instance.name, "a message that leaves: MPI says: %s",
+                     state->calls->text());
+    state->host->lost(state->host->pe ? 0 : 1, EIO,
+                      "MPI cannot send any more, to this PE or to another");
+    return true;
+}
+
 /* Takes back the places of messages that have left; under the lock. */
 static int message_reap(struct mpi_state *state)
 {
@@ -23,7 +37,7 @@ static int message_reap(struct mpi_state *state)
 
     for (unsigned i = 0; i < flights; i++) {
         unsigned char place = sends->flying[i];
-        if (state->calls->test(&sends->request[place], NULL, NULL))
+        if (message_has_left(state, &sends->request[place]))
             sends->free[sends->frees++] = place;
         else
             sends->flying[left++] = place;
@@ -45,7 +59,7 @@ static int message_start(struct mpi_state *state, int to, const void *bytes, siz
     int rc = state->calls->send(state->comm, at, length, to, TAG, request);
     if (rc)
         return rc;
-    if (!state->calls->test(request, NULL, NULL)) {
+    if (!message_has_left(state, request)) {
         unsigned flights = atomic_load_explicit(&sends->flights, memory_order_relaxed);
         sends->frees--;
         sends->flying[flights] = place;
