@@ -169,12 +169,14 @@ static bool progress_moved_since(struct ofi_state *ofi, uint64_t begun)
     return second;
 }
 
-/* Polls for a thread that would sleep. Returns whether anything has moved. */
-static bool progress_poll_timed(struct ofi_state *ofi)
+/* sy_ofi_poll. *moved: nothing was reported, but something has moved; not asked unless `timed`. */
+static int progress_poll_timed(struct ofi_state *ofi, bool timed, bool *moved)
 {
-    uint64_t begun = ofi->traits.silent ? sy_clock_ns() : 0;
+    uint64_t begun = timed ? sy_clock_ns() : 0;
+    int done = sy_ofi_poll(ofi);
 
-    return sy_ofi_poll(ofi) || (begun && progress_moved_since(ofi, begun));
+    *moved = timed && !done && progress_moved_since(ofi, begun);
+    return done;
 }
 
 /* Whether something is under way whose end the descriptor may not tell. */
@@ -197,25 +199,24 @@ static long longer(long ns, long most)
     return ns * 2 < most ? ns * 2 : most;
 }
 
-/* Polls until nothing is left, and arms the descriptor. *busy: whether there was something. Returns
- * whether the descriptor will tell when there is something again. */
+/* Polls until nothing is left, and arms the descriptor; but others want the endpoint too, so polls
+ * that take long are soon enough. *busy: whether there was something. Returns whether the
+ * descriptor will tell when there is something again. */
 static bool progress_look(struct ofi_state *ofi, bool *busy)
 {
-    uint64_t begun = sy_clock_ns();
     struct fid *queue = &ofi->endpoint[0].cq->fid;
     int idle = 0, looks = ofi->cq_fd < 0 || ofi->traits.wakeup ? DEAF_LOOKS : 1;
+    bool silent = ofi->traits.silent, moved;
+    uint64_t begun = silent ? sy_clock_ns() : 0, now = begun;
 
-    for (int rounds = 0; rounds < 64; rounds++) {
-        if (progress_poll_timed(ofi) || sy_ofi_wakeup_taken(ofi)) {
+    for (int rounds = 0; rounds < 64 && now - begun <= LOOKING_NS; rounds++) {
+        bool done = progress_poll_timed(ofi, silent, &moved) || moved || sy_ofi_wakeup_taken(ofi);
+        now = silent ? sy_clock_ns() : 0;
+        if (done) {
             *busy = true;
             continue;
         }
-        uint64_t now = sy_clock_ns();
-        if (ofi->traits.silent && now - begun > LOOKING_NS) {
-            *busy = true; /* others want the endpoint too */
-            return false;
-        }
-        if (++idle < looks || (ofi->traits.silent && progress_was_long(ofi, now)))
+        if (++idle < looks || (silent && progress_was_long(ofi, now)))
             continue;
         if (ofi->cq_fd < 0)
             return false;
@@ -225,6 +226,7 @@ static bool progress_look(struct ofi_state *ofi, bool *busy)
             return true;
         }
     }
+    *busy = *busy || now - begun > LOOKING_NS;
     return false;
 }
 
@@ -326,19 +328,6 @@ static bool progress_give_way(struct ofi_state *ofi)
     return true;
 }
 
-/* The main endpoint of progress_poll_all. */
-static int progress_poll_main(struct ofi_state *ofi, bool *moved)
-{
-    bool timed = atomic_load_explicit(&ofi->timed, memory_order_relaxed);
-    uint64_t begun = timed ? sy_clock_ns() : 0;
-    int done = sy_ofi_poll(ofi);
-
-    if (timed && done)
-        atomic_store_explicit(&ofi->timed, false, memory_order_relaxed);
-    *moved = timed && !done && progress_moved_since(ofi, begun);
-    return done;
-}
-
 /* Polls for a thread of the program. disarm: that thread goes on polling and does not sleep.
  * *moved: what has moved was not reported. */
 static int progress_poll_all(struct ofi_state *ofi, bool disarm, bool *moved)
@@ -352,7 +341,10 @@ static int progress_poll_all(struct ofi_state *ofi, bool disarm, bool *moved)
             atomic_store_explicit(&ofi->beat_ns, OFI_TICK_NS, memory_order_relaxed);
             sy_ofi_set_timer(ofi, ofi->tick_ns = OFI_TICK_NS);
         }
-        done = progress_poll_main(ofi, moved);
+        bool timed = atomic_load_explicit(&ofi->timed, memory_order_relaxed);
+        done = progress_poll_timed(ofi, timed, moved);
+        if (timed && done)
+            atomic_store_explicit(&ofi->timed, false, memory_order_relaxed);
         sy_ofi_unlock(&ofi->endpoint[0]);
     }
     for (unsigned i = 1; i < ofi->endpoints; i++) {
