@@ -141,7 +141,18 @@ static void out_file_writable(struct ev_loop *loop, ev_io *io, int events)
         out_file->emptied(out_file);
 }
 
-static void out_file_let_go(struct sy_out_file *out_file);
+static void out_file_let_go(struct sy_out_file *out_file)
+{
+    out_file->holder = NULL;
+    ev_timer_stop(out_file->loop, &out_file->overdue);
+    if (buffer_used(&out_file->notes)) {
+        struct sy_out_file_buffer notes = out_file->notes;
+
+        memset(&out_file->notes, 0, sizeof out_file->notes);
+        sy_out_file_say(out_file, notes.data + notes.start, buffer_used(&notes));
+        free(notes.data);
+    }
+}
 
 /* A line is not ended, and its writer has nothing more of it. */
 static void out_file_overdue(struct ev_loop *loop, ev_timer *timer, int events)
@@ -154,7 +165,6 @@ static void out_file_overdue(struct ev_loop *loop, ev_timer *timer, int events)
     out_file->open_line = out_file->holder->source;
     out_file_let_go(out_file);
     sy_out_file_serve(out_file);
-    sy_out_file_flush(out_file);
 }
 
 void sy_out_file_open(struct sy_out_file *out_file, struct ev_loop *loop, int fd)
@@ -192,28 +202,15 @@ void sy_out_file_append(struct sy_out_file *out_file, const struct sy_writer *wr
     out_file_buffer_add(&out_file->text, text, length);
 }
 
-static void out_file_let_go(struct sy_out_file *out_file)
-{
-    out_file->holder = NULL;
-    ev_timer_stop(out_file->loop, &out_file->overdue);
-    if (buffer_used(&out_file->notes)) {
-        struct sy_out_file_buffer notes = out_file->notes;
-
-        memset(&out_file->notes, 0, sizeof out_file->notes);
-        sy_out_file_say(out_file, notes.data + notes.start, buffer_used(&notes));
-        free(notes.data);
-    }
-}
-
 void sy_out_file_hold(struct sy_out_file *out_file, struct sy_writer *writer, bool inside)
 {
-    if (!inside && out_file->holder == writer)
+    if (inside) {
+        out_file->holder = writer;
+        if (ev_is_active(&out_file->overdue)) /* it has said more */
+            ev_timer_again(out_file->loop, &out_file->overdue);
+    } else if (out_file->holder == writer) {
         out_file_let_go(out_file);
-    if (!inside)
-        return;
-    out_file->holder = writer;
-    if (ev_is_active(&out_file->overdue))
-        ev_timer_again(out_file->loop, &out_file->overdue);
+    }
 }
 
 /* Somebody waits for the end of a line. */
