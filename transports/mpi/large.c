@@ -127,10 +127,8 @@ int mpi_large_progress(struct mpi_state *state)
     pthread_mutex_unlock(&large->lock);
     if (done >= 0)
         return done;
-    state->host->log(SY_LOG_ERROR, state->instance.name, "large data: MPI says: %s",
-                     state->calls->text());
-    state->host->lost(state->host->pe ? 0 : 1, EIO,
-                      "MPI cannot move large data any more, of this PE or of another");
+    mpi_message_failed(state, "large data",
+                       "MPI cannot move large data any more, of this PE or of another");
     return 0;
 }
 

@@ -13,6 +13,13 @@
 #define LEAVE_NS      UINT64_C(5000000000)
 #define MEET_LOOKS_NS 100000
 
+void mpi_message_failed(struct mpi_state *state, const char *what, const char *why)
+{
+    state->host->log(SY_LOG_ERROR, state->instance.name, "%s: MPI says: %s", what,
+                     state->calls->text());
+    state->host->lost(state->host->pe ? 0 : 1, EIO, why);
+}
+
 /* ---- sending ---- */
 
 /* Whether a message has left. One that MPI could not send leaves a gap that nobody else notices. */
@@ -20,13 +27,10 @@ static bool message_has_left(struct mpi_state *state, mpi_request *request)
 {
     int rc = state->calls->test(request, NULL, NULL);
 
-    if (rc >= 0)
-        return rc;
-    state->host->log(SY_LOG_ERROR, state->instance.name, "a message that leaves: MPI says: %s",
-                     state->calls->text());
-    state->host->lost(state->host->pe ? 0 : 1, EIO,
-                      "MPI cannot send any more, to this PE or to another");
-    return true;
+    if (rc < 0)
+        mpi_message_failed(state, "a message that leaves",
+                           "MPI cannot send any more, to this PE or to another");
+    return rc;
 }
 
 /* Takes back the places of messages that have left; under the lock. */
@@ -116,17 +120,6 @@ static void message_hand_up(struct mpi_state *state, int from, size_t length)
                                  receives->memory + (size_t)receives->head * MPI_MESSAGE, length);
 }
 
-/* A receive has failed; MPI does not say from whom it was. */
-static void message_receive_failed(struct mpi_state *state)
-{
-    int other = state->host->pe ? 0 : 1;
-
-    state->receives.posted = false;
-    state->host->log(SY_LOG_ERROR, state->instance.name, "a message that comes: MPI says: %s",
-                     state->calls->text());
-    state->host->lost(other, EIO, "MPI cannot receive any more, from this PE or from another");
-}
-
 /* Hands up messages that have come; under the lock. A thread that polls takes one, since the look
  * that finds no other would delay what it waits for, or owes, by system calls; it looks again at
  * once. Large data must not wait for messages that come without end. */
@@ -145,8 +138,11 @@ static int message_take(struct mpi_state *state, bool all)
         if (rc || !all || taken == MPI_RECEIVES)
             break;
     }
-    if (rc < 0)
-        message_receive_failed(state);
+    if (rc < 0) {
+        receives->posted = false;
+        mpi_message_failed(state, "a message that comes",
+                           "MPI cannot receive any more, from this PE or from another");
+    }
     return taken;
 }
 

@@ -148,6 +148,10 @@ int mpi_contact_connect(void *self, const void *addresses, size_t stride, double
 
 /* ---- message.c ---- */
 
+/* MPI has failed at `what`, and does not say with which PE: the job ends, with its words and `why`.
+ */
+void mpi_message_failed(struct mpi_state *state, const char *what, const char *why);
+
 /* Posts the receives. */
 int mpi_message_open(struct mpi_state *state, struct sy_error *err);
 
