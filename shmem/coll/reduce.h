@@ -16,7 +16,8 @@ struct sy_operation {
 void sy_reduce(const struct sy_group *group, struct sy_operation op, void *dest, const void *source,
                size_t count);
 
-/* sy_reduce for at most 4096 bytes, which need not be symmetric memory. Teams only. */
+/* sy_reduce for at most SY_REDUCE_FEW bytes, which need not be symmetric memory. Teams only. */
+#define SY_REDUCE_FEW ((size_t)4096)
 void sy_reduce_few(const struct sy_group *group, struct sy_operation op, void *dest,
                    const void *source, size_t count);
 

@@ -170,7 +170,7 @@ static void do_reduce(const struct sy_group *group, const struct arrays *a, long
 
 static void do_reduce_few(const struct sy_group *group, const struct arrays *a, long round, size_t length)
 {
-    size_t count = (length < 4096 ? length : 4096) / sizeof(struct pair);
+    size_t count = (length < SY_REDUCE_FEW ? length : SY_REDUCE_FEW) / sizeof(struct pair);
 
     if (!group->psync && count) {
         sy_reduce_few(group, add, a->dest, bring_pairs(group, a, round, count), count);
