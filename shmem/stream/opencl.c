@@ -27,6 +27,7 @@ static struct {
     int (*SetEventCallback)(cl_object, int, void (*)(cl_object, int, void *), void *);
     cl_object (*CreateUserEvent)(cl_object, int *);
     int (*SetUserEventStatus)(cl_object, int);
+    int (*RetainEvent)(cl_object);
     int (*ReleaseEvent)(cl_object);
     int (*Flush)(cl_object);
     int (*RetainCommandQueue)(cl_object);
@@ -46,6 +47,7 @@ static void opencl_load(void)
         {"clSetEventCallback", &cl.SetEventCallback},
         {"clCreateUserEvent", &cl.CreateUserEvent},
         {"clSetUserEventStatus", &cl.SetUserEventStatus},
+        {"clRetainEvent", &cl.RetainEvent},
         {"clReleaseEvent", &cl.ReleaseEvent},
         {"clFlush", &cl.Flush},
         {"clRetainCommandQueue", &cl.RetainCommandQueue},
@@ -104,6 +106,8 @@ static void opencl_complete(void *event)
     cl.ReleaseEvent(event);
 }
 
+/* The event is the stream's before the queue waits for it: a gate of another thread, whose marker
+ * is behind the barrier, must not come before what sets the event. */
 static void opencl_after(struct sy_stream *stream, const char *routine, void *queue)
 {
     cl_object context = NULL, event = NULL;
@@ -112,10 +116,14 @@ static void opencl_after(struct sy_stream *stream, const char *routine, void *qu
     if (!status)
         event = cl.CreateUserEvent(context, &status);
     if (!status)
-        status = cl.EnqueueBarrierWithWaitList(queue, 1, &event, NULL);
+        status = cl.RetainEvent(event);
     if (status)
         opencl_failed(routine, "an event", status);
     sy_stream_tell(stream, routine, opencl_complete, event);
+    status = cl.EnqueueBarrierWithWaitList(queue, 1, &event, NULL);
+    if (status)
+        opencl_failed(routine, "a barrier", status);
+    cl.ReleaseEvent(event);
 }
 
 /* The stream has ended. */

@@ -4,12 +4,13 @@
  * OpenCL's headers. Arguments: flags of the space, and of the queue. */
 #define CL_TARGET_OPENCL_VERSION 200
 #include <CL/cl.h>
+#include <pthread.h>
 #include <shmemx.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { COUNT = 20000, STEPS = 12 };
+enum { COUNT = 20000, STEPS = 12, TURNS = 20000 };
 
 static const char *const text =
     "__kernel void change(__global long *a, ulong at, long by)"
@@ -19,6 +20,7 @@ static const char *const text =
     "{ a[at + get_global_id(0)] += b[from + get_global_id(0)]; }";
 
 static shmemx_space_t space;
+static shmemx_stream_t shared;
 static void *context, *device;
 static cl_command_queue queue;
 static cl_kernel change, join;
@@ -101,6 +103,34 @@ static cl_uint references(cl_command_queue of)
     return count;
 }
 
+/* Puts to this PE; it sees its own in their order. */
+static void *add(void *own)
+{
+    static long sent[2][TURNS], got[2];
+    long *mine = sent[own != NULL];
+    shmemx_stream_t *stream = own ? own : &shared;
+
+    for (int i = 0; i < TURNS; i++) {
+        mine[i] = i + 1;
+        shmemx_long_put_on_stream(&got[own != NULL], &mine[i], 1, shmem_my_pe(), *stream);
+    }
+    check(!shmemx_stream_synchronize(*stream) && got[own != NULL] == TURNS, "the puts of a thread");
+    return NULL;
+}
+
+/* Two threads add to one stream, and the queue has to go on. Not on a queue out of order: a driver
+ * may make each barrier there wait for every earlier command, one by one. */
+static void threads(void)
+{
+    pthread_t other;
+
+    check(!shmemx_stream_from_opencl(queue, &shared), "no stream for two threads");
+    check(!pthread_create(&other, NULL, add, &shared), "no thread");
+    add(NULL);
+    pthread_join(other, NULL);
+    shmemx_stream_destroy(shared);
+}
+
 /* A stream keeps its queue, which the program may release before, until the stream ends. */
 static void released(void)
 {
@@ -134,7 +164,7 @@ int main(int argc, char **argv)
     shmem_team_t team;
     int level;
 
-    shmem_init_thread(SHMEM_THREAD_FUNNELED, &level);
+    shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level);
     int me = shmem_my_pe(), npes = shmem_n_pes(), next = (me + 1) % npes;
     check(!shmemx_space_create(&config, &space, &team), "no space");
     prepare(argc > 2 ? (cl_command_queue_properties)atoi(argv[2]) : 0);
@@ -167,6 +197,8 @@ int main(int argc, char **argv)
         check(host[i] == sum, "an element is wrong");
     shmemx_stream_destroy(stream);
     released();
+    if (argc <= 2 || !atoi(argv[2]))
+        threads();
     shmem_barrier_all();
     if (!me)
         printf("queues: OK\n");
