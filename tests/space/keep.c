@@ -11,6 +11,7 @@
  *   keep hold NAME       has the space until there is a file NAME
  *   keep lost HOW        PE 1's working file is shortened: before a sync, which fails on all PEs, and
  *                        before HOW, which ends the job: PE 0 puts there, or PE 1 loads
+ *   keep fork HOW        a child of fork() does not keep the space from being made again
  *   keep fail VICTIM     PE VICTIM alone fails in each step of a generation, one after another
  *
  * KEEP_BYTES is the size of the space. The file "progress" has the last generation that PE 0 knows
@@ -92,6 +93,8 @@ static void make(uint64_t generation)
         NEED(pwrite(progress, &kept, sizeof kept, 0) == sizeof kept, "progress");
 }
 
+static shmem_team_t kept_team;
+
 static uint64_t open_space(int flags)
 {
     const shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_FILE,
@@ -100,9 +103,8 @@ static uint64_t open_space(int flags)
                                           .name = "kept"};
     uint64_t generation = UINT64_MAX;
     shmemx_space_cap_t caps = 0;
-    shmem_team_t team;
 
-    NEED(!shmemx_space_create(&config, &space, &team), "shmemx_space_create");
+    NEED(!shmemx_space_create(&config, &space, &kept_team), "shmemx_space_create");
     NEED(!shmemx_space_get_caps(space, &caps) && caps & SHMEMX_SPACE_CAP_DURABLE, "%x",
          (unsigned)caps);
     NEED(!shmemx_space_generation(space, &generation), "shmemx_space_generation");
@@ -256,6 +258,24 @@ static void hold(const char *name)
     make(generation + 2);
 }
 
+static void forked(void)
+{
+    uint64_t generation = go_on();
+    pid_t child = fork();
+
+    if (!child) {
+        pause();
+        _exit(0);
+    }
+    NEED(child > 0, "%s", strerror(errno));
+    shmem_barrier_all();
+    shmemx_space_free(space, block);
+    shmem_team_destroy(kept_team);
+    NEED(!shmemx_space_destroy(space), "shmemx_space_destroy");
+    NEED(open_space(SHMEMX_SPACE_FLAG_RESTART) == generation, "another generation");
+    kill(child, SIGKILL);
+}
+
 static void fail(int victim)
 {
     uint64_t generation = go_on(), now;
@@ -346,6 +366,8 @@ int main(int argc, char **argv)
         hold(argument);
     } else if (!strcmp(what, "lost")) {
         lost(argument);
+    } else if (!strcmp(what, "fork")) {
+        forked();
     } else if (!strcmp(what, "full")) {
         full(argument);
     } else {

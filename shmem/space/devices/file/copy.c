@@ -2,7 +2,11 @@
  * blocks where the file system can (copy_file_range); where it cannot, bytes go through the mapping
  * of the working file. Parts that have never been written are left out. */
 #include <errno.h>
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "space/devices/file/file.h"
@@ -61,8 +65,19 @@ static int copy_data(const struct file_pool *pool, int from, int file, bool out)
     return rc;
 }
 
+/* In a file system of a process (FUSE, virtiofs) that process is asked where data are, and does not
+ * know of pages that the kernel has not handed over. */
+static bool copy_is_served(const struct file_pool *pool)
+{
+    struct statfs system;
+
+    return !fstatfs(pool->fd, &system) && system.f_type == FUSE_SUPER_MAGIC;
+}
+
 int sy_file_copy_out(const struct file_pool *pool, int file)
 {
+    if (copy_is_served(pool) && msync(pool->base, pool->length, MS_SYNC))
+        return -errno;
     return copy_data(pool, pool->fd, file, true);
 }
 

@@ -191,8 +191,10 @@ int sy_file_keep_open(struct file_pool *pool, const char *directory, const char 
 
 void sy_file_keep_close(struct file_pool *pool)
 {
-    if (pool->lock >= 0)
+    if (pool->lock >= 0) {
+        flock(pool->lock, LOCK_UN); /* a child of fork() has the descriptor too */
         close(pool->lock);
+    }
     if (pool->directory >= 0)
         close(pool->directory);
     pool->lock = pool->directory = -1;
