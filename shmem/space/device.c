@@ -69,6 +69,10 @@ static struct entry {
     void *settings;
 } devices[TYPES];
 
+/* Why there is none of a type: it is not tried again, since each attempt adds the rows of its
+ * options. */
+static struct sy_error lacks[TYPES];
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void device_unload(struct entry *e)
@@ -158,8 +162,9 @@ const struct sy_device_instance *sy_device_open(int type, struct sy_error *err)
         return NULL;
     }
     pthread_mutex_lock(&lock);
-    if (!devices[type].plugin.table)
-        device_find(type, err);
+    if (!devices[type].plugin.table && !*lacks[type].text)
+        device_find(type, &lacks[type]);
+    *err = lacks[type];
     bool open = devices[type].plugin.table != NULL;
     pthread_mutex_unlock(&lock);
     return open ? &devices[type].instance : NULL;
@@ -172,4 +177,5 @@ void sy_devices_close(void)
             devices[type].instance.table->close(devices[type].instance.self);
             device_unload(&devices[type]);
         }
+    memset(lacks, 0, sizeof lacks);
 }
