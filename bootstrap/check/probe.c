@@ -55,28 +55,31 @@ static void probe_print_addresses(FILE *out)
     free(all);
 }
 
-/* The names of the plugins in a directory; false: there are none. */
+static const char PLUGIN[] = "shmem_transport_";
+
+static int probe_is_plugin(const struct dirent *entry)
+{
+    const char *end = strrchr(entry->d_name, '.');
+
+    return strncmp(entry->d_name, PLUGIN, strlen(PLUGIN)) == 0 && end && strcmp(end, ".so") == 0;
+}
+
+/* The names of the plugins in a directory, sorted, as they are compared with those of other hosts;
+ * false: there are none. */
 static bool probe_print_plugins(FILE *out, const char *directory)
 {
-    static const char BEGIN[] = "shmem_transport_", END[] = ".so";
-    DIR *dir = opendir(directory);
-    struct dirent *entry;
-    bool any = false;
+    struct dirent **entry;
+    int count = scandir(directory, &entry, probe_is_plugin, alphasort);
 
-    if (!dir)
-        return false;
-    while ((entry = readdir(dir)) != NULL) {
-        size_t length = strlen(entry->d_name);
+    for (int i = 0; i < count; i++) {
+        const char *name = entry[i]->d_name + strlen(PLUGIN);
 
-        if (strncmp(entry->d_name, BEGIN, strlen(BEGIN)) != 0 || length < strlen(END) ||
-            strcmp(entry->d_name + length - strlen(END), END) != 0)
-            continue;
-        fprintf(out, "transport %.*s\n", (int)(length - strlen(BEGIN) - strlen(END)),
-                entry->d_name + strlen(BEGIN));
-        any = true;
+        fprintf(out, "transport %.*s\n", (int)(strlen(name) - strlen(".so")), name);
+        free(entry[i]);
     }
-    closedir(dir);
-    return any;
+    if (count >= 0)
+        free(entry);
+    return count > 0;
 }
 
 /* Of the build tree of this oshcheck, or of its installation, which may have been moved. */
