@@ -126,12 +126,6 @@ static bool check_find_ports(const struct sy_flags *flags, unsigned *low, unsign
     return false;
 }
 
-/* "! why", without the first two characters. */
-static const char *check_reason(const char *answer)
-{
-    return strncmp(answer, "! ", 2) == 0 ? answer + 2 : "an answer that is none";
-}
-
 static bool check_measure(const struct sy_flags *flags, struct host *from, struct host *to)
 {
     char token[33], *question, *port, *answer = NULL, *addresses = check_addresses_of(to);
@@ -154,10 +148,10 @@ static bool check_measure(const struct sy_flags *flags, struct host *from, struc
     if (good)
         printf("%-16s %-16s %-24s %10.1f %10.0f\n", from->name, to->name, address, trip, rate);
     else
-        printf("%-16s %-16s ! %s\n", from->name, to->name,
-               answer ? check_reason(answer)
-               : port ? check_reason(port)
-                      : "no answer");
+        printf("%-16s %-16s %s\n", from->name, to->name,
+               answer && *answer == '!' ? answer
+               : port && *port == '!'   ? port
+                                        : "! no answer");
     fflush(stdout);
     free(answer);
     free(port);

@@ -23,12 +23,12 @@
 
 enum {
     TOKEN = 32,      /* characters */
-    ROUNDS = 200,    /* round trips */
+    ROUNDS = 200,    /* round trips at most */
     PIECE = 1 << 18, /* bytes sent at a time */
     SERVE_MS = 30000 /* for the other side to come */
 };
 
-static const double SENDING = 0.3;                   /* seconds of sending */
+static const double TRIPS = 2, SENDING = 0.3;        /* seconds of round trips, of sending */
 static const double CONNECT = 2, ALL_ADDRESSES = 15; /* for one address, and for all */
 
 static bool measure_receive(int fd, char *to, size_t length)
@@ -57,7 +57,8 @@ static void measure_limit_time(int fd, int milliseconds)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/* Echoes round trips, byte for byte; then receives the bulk data up to their end, and confirms. */
+/* Echoes round trips, an 'x' each; receives the bulk data, of zeros, up to their end, and confirms.
+ */
 static bool measure_serve(int fd, const char *token)
 {
     static char buffer[PIECE];
@@ -66,12 +67,10 @@ static bool measure_serve(int fd, const char *token)
     measure_limit_time(fd, SERVE_MS);
     if (!measure_receive(fd, buffer, TOKEN) || memcmp(buffer, token, TOKEN) != 0)
         return false;
-    for (int i = 0; i < ROUNDS; i++) {
-        if (!measure_receive(fd, buffer, 1) || send(fd, buffer, 1, MSG_NOSIGNAL) != 1)
+    while ((n = recv(fd, buffer, sizeof buffer, 0)) > 0) {
+        if (*buffer == 'x' && send(fd, buffer, 1, MSG_NOSIGNAL) != 1)
             return true;
     }
-    while ((n = recv(fd, buffer, sizeof buffer, 0)) > 0)
-        continue;
     if (n == 0)
         send(fd, "e", 1, MSG_NOSIGNAL);
     return true;
@@ -246,16 +245,17 @@ static bool measure_way(int fd, const char *token, double *trip, double *rate)
     static char buffer[PIECE];
     double begin, sent = 0;
     char byte = 'x';
+    int rounds = 0;
 
     measure_limit_time(fd, SERVE_MS / 3);
     if (send(fd, token, TOKEN, MSG_NOSIGNAL) != TOKEN)
         return false;
     begin = sy_clock();
-    for (int i = 0; i < ROUNDS; i++) {
+    for (; rounds < ROUNDS && (!rounds || sy_clock() - begin < TRIPS); rounds++) {
         if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1 || !measure_receive(fd, &byte, 1))
             return false;
     }
-    *trip = (sy_clock() - begin) / ROUNDS;
+    *trip = (sy_clock() - begin) / rounds;
     begin = sy_clock();
     while (sy_clock() - begin < SENDING) {
         ssize_t n = send(fd, buffer, sizeof buffer, MSG_NOSIGNAL);
