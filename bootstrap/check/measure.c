@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,14 +23,17 @@
 #include "util/net/io.h"
 
 enum {
-    TOKEN = 32,      /* characters */
-    ROUNDS = 200,    /* round trips at most */
-    PIECE = 1 << 18, /* bytes sent at a time */
-    SERVE_MS = 30000 /* for the other side to come */
+    TOKEN = 32,       /* characters */
+    ROUNDS = 200,     /* round trips at most */
+    PIECE = 1 << 18,  /* bytes sent at a time */
+    SERVE_MS = 30000, /* for the other side to come */
+    TOKEN_MS = 4000   /* for its token: it connects to the other ports before */
 };
 
 static const double TRIPS = 2, SENDING = 0.3;        /* seconds of round trips, of sending */
 static const double CONNECT = 2, ALL_ADDRESSES = 15; /* for one address, and for all */
+
+static pid_t measure_child; /* serves a measurement, or has served one; 0: none */
 
 static bool measure_receive(int fd, char *to, size_t length)
 {
@@ -64,9 +68,10 @@ static bool measure_serve(int fd, const char *token)
     static char buffer[PIECE];
     ssize_t n;
 
-    measure_limit_time(fd, SERVE_MS);
-    if (!measure_receive(fd, buffer, TOKEN) || memcmp(buffer, token, TOKEN) != 0)
+    measure_limit_time(fd, TOKEN_MS);
+    if (recv(fd, buffer, TOKEN, MSG_WAITALL) != TOKEN || memcmp(buffer, token, TOKEN) != 0)
         return false;
+    measure_limit_time(fd, SERVE_MS);
     while ((n = recv(fd, buffer, sizeof buffer, 0)) > 0) {
         if (*buffer == 'x' && send(fd, buffer, 1, MSG_NOSIGNAL) != 1)
             return true;
@@ -150,14 +155,23 @@ static void measure_close_all(const int *fd, int count)
     }
 }
 
+void sy_measure_end(void)
+{
+    if (measure_child > 0) {
+        kill(measure_child, SIGKILL);
+        waitpid(measure_child, NULL, 0);
+    }
+    measure_child = 0;
+}
+
 char *sy_measure_listen(const char *token, int low, int high)
 {
-    int fd[SY_MEASURE_PORTS] = {-1};
-    int count = low >= 0 && high <= 65535 ? measure_open_ports(low, low ? high : 0, fd) : 0;
+    int fd[SY_MEASURE_PORTS] = {-1}, count;
     char text[8 * SY_MEASURE_PORTS];
     size_t used = 0;
-    pid_t pid;
 
+    sy_measure_end();
+    count = low >= 0 && high <= 65535 ? measure_open_ports(low, low ? high : 0, fd) : 0;
     if (strlen(token) != TOKEN || !count) {
         measure_close_all(fd, count);
         if (count)
@@ -165,13 +179,13 @@ char *sy_measure_listen(const char *token, int low, int high)
         return low ? sy_memory_text("! no port from %d to %d is free", low, high)
                    : sy_memory_text("! no port can be opened: %s", strerror(errno));
     }
-    if ((pid = fork()) < 0) {
+    if ((measure_child = fork()) < 0) {
         int error = errno;
 
         measure_close_all(fd, count);
         return sy_memory_text("! %s", strerror(error));
     }
-    if (pid == 0) {
+    if (measure_child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         measure_serve_one(fd[0], token);
         _exit(0);

@@ -8,8 +8,12 @@ enum {
 };
 
 /* Opens ports from all over the range from `low` to `high` or, if low is 0, any one; a process of
- * its own serves one measurement. The answer, allocated: "PORT,PORT...", or "! why". */
+ * its own serves one measurement, until the next one or the end. The answer, allocated:
+ * "PORT,PORT...", or "! why". */
 char *sy_measure_listen(const char *token, int low, int high);
+
+/* Ends that process, and closes its ports. */
+void sy_measure_end(void);
 
 /* Measures the way to the first of the addresses (divided by blanks) of which all ports answer. The
  * answer, allocated: "ADDRESS LATENCY BANDWIDTH", in microseconds for a round trip and in MB/s, or

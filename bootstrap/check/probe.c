@@ -172,6 +172,7 @@ int sy_probe_run(void)
         printf("%zu\n%s", strlen(answer), answer);
         free(answer);
     }
+    sy_measure_end();
     free(line);
     return EXIT_SUCCESS;
 }
