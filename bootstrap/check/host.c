@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -174,7 +175,8 @@ void sy_host_reach(struct host *host, const struct sy_flags *flags, bool slurm)
         host->ends.pid = 0;
         snprintf(host->fault, sizeof host->fault, "'%s' cannot be run: %s", command[0],
                  strerror(-rc));
-    } else if (host_read_banner(host, begin + flags->spawn_timeout)) {
+    } else if (host_read_banner(host, flags->spawn_timeout > 0 ? begin + flags->spawn_timeout
+                                                               : INFINITY)) {
         host->seconds = sy_clock() - begin;
         host->facts = sy_host_ask(host, "facts");
         if (host->facts)

@@ -35,7 +35,27 @@ static void probe_print_limit(FILE *out, const char *name, __rlimit_resource_t r
         fprintf(out, "%s %llu\n", name, (unsigned long long)(limit.rlim_max / unit));
 }
 
-/* Addresses at which other hosts may reach this one. */
+/* The addresses of interfaces of loopback, or of the others; false: there are none. */
+static bool probe_print_some(FILE *out, const struct sy_interface *all, size_t count, bool loopback)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct sy_ip *ip = &all[i].ip;
+        char text[INET6_ADDRSTRLEN];
+
+        if (!all[i].up || all[i].loopback != loopback || !ip->family ||
+            (ip->family == 6 && sy_ip_link_local(ip)))
+            continue;
+        fprintf(out, "address %s %s\n", all[i].name,
+                inet_ntop(ip->family == 4 ? AF_INET : AF_INET6, ip->bytes, text, sizeof text));
+        any = true;
+    }
+    return any;
+}
+
+/* Addresses at which other hosts may reach this one. Where there are none, other names of this
+ * machine may by loopback; another machine does not know the token. */
 static void probe_print_addresses(FILE *out)
 {
     struct sy_interface *all;
@@ -43,15 +63,8 @@ static void probe_print_addresses(FILE *out)
 
     if (sy_interfaces_list(&all, &count) != 0)
         return;
-    for (size_t i = 0; i < count; i++) {
-        const struct sy_ip *ip = &all[i].ip;
-        char text[INET6_ADDRSTRLEN];
-
-        if (all[i].up && !all[i].loopback && ip->family &&
-            !(ip->family == 6 && sy_ip_link_local(ip)))
-            fprintf(out, "address %s %s\n", all[i].name,
-                    inet_ntop(ip->family == 4 ? AF_INET : AF_INET6, ip->bytes, text, sizeof text));
-    }
+    if (!probe_print_some(out, all, count, false))
+        probe_print_some(out, all, count, true);
     free(all);
 }
 
