@@ -13,7 +13,7 @@
 #include "util/secure.h"
 #include "util/standard.h"
 
-enum mode { TEXT, JSON, MARKDOWN, SCHEMA, CHECK, ROUTES, DEVICES };
+enum mode { TEXT, JSON, MARKDOWN, SCHEMA, CHECK, ROUTES, DEVICES, VERSION };
 
 static const char usage[] =
     "usage: oshinfo [--json | --markdown | --schema | --routes | --devices |\n"
@@ -33,15 +33,15 @@ static const char usage[] =
 /* Takes the library's variables out of the environment: a file is judged by itself. */
 static void oshinfo_leave_environment(void)
 {
-    size_t i = 0;
+    char **keep = environ;
 
-    while (environ && environ[i]) {
-        char name[256];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(environ[i], "="), environ[i]);
-        bool option = !strncmp(name, "SHMEM_", 6) || !strncmp(name, "SMA_", 4);
-        if (!option || !strcmp(name, "SHMEM_PLUGIN_PATH") || unsetenv(name))
-            i++;
+    for (char **at = environ; at && *at; at++) {
+        bool option = !strncmp(*at, "SHMEM_", 6) || !strncmp(*at, "SMA_", 4);
+        if (!option || !strncmp(*at, "SHMEM_PLUGIN_PATH=", strlen("SHMEM_PLUGIN_PATH=")))
+            *keep++ = *at;
     }
+    if (keep)
+        *keep = NULL;
 }
 
 /* Shows the routes: the library prints the table when it starts, on PE 0. */
@@ -106,10 +106,11 @@ int main(int argc, char **argv)
                                           {"devices", no_argument, NULL, DEVICES},
                                           {"check-config", required_argument, NULL, CHECK},
                                           {"help", no_argument, NULL, 'h'},
-                                          {"version", no_argument, NULL, 'v'},
+                                          {"version", no_argument, NULL, VERSION},
                                           {NULL, 0, NULL, 0}};
     enum mode mode = TEXT;
     const char *file = NULL;
+    char letter[] = "-?";
 
     sy_secure_refuse("oshinfo", "reads what its user names");
     opterr = 0;
@@ -118,13 +119,15 @@ int main(int argc, char **argv)
         case 'h':
             fputs(usage, stdout);
             return sy_standard_end("oshinfo", 1);
-        case 'v':
+        case VERSION:
             oshinfo_print_version();
             return sy_standard_end("oshinfo", 1);
         case ':':
             return wrong_usage("a file's name is missing after ", argv[optind - 1]);
         case '?':
-            return wrong_usage("unknown flag ", argv[optind - 1]);
+            letter[1] = (char)optopt; /* of a word of several; a long flag has none, or its own */
+            return wrong_usage("unknown flag ",
+                               optopt > ' ' && optopt != 'h' ? letter : argv[optind - 1]);
         default:
             if (mode != TEXT)
                 return wrong_usage("only one of the flags can be given", "");
