@@ -2,11 +2,40 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <shmem/constants.h>
 
 #include "tools/info.h"
+
+/* The beginning of a text from outside. A '?' stands for each byte that is no UTF-8, as jansson
+ * refuses these. */
+static json_t *info_json_part(const char *text, size_t length)
+{
+    char *copy = text ? strndup(text, length) : NULL;
+    json_t *whole;
+
+    for (char *at = copy; at && *at;) {
+        size_t n = 0, most = strnlen(at, 4);
+        json_t *character = NULL;
+
+        while (!character && n < most)
+            character = json_stringn(at, ++n);
+        if (!character)
+            *at = '?';
+        at += character ? n : 1;
+        json_decref(character);
+    }
+    whole = json_string(copy);
+    free(copy);
+    return whole;
+}
+
+static json_t *info_json_text(const char *text)
+{
+    return info_json_part(text, text ? strlen(text) : 0);
+}
 
 json_t *info_json_words(const char *list, const char *divide)
 {
@@ -15,7 +44,7 @@ json_t *info_json_words(const char *list, const char *divide)
     while (list && *list) {
         size_t length = strcspn(list, divide);
         if (length)
-            json_array_append_new(array, json_stringn(list, length));
+            json_array_append_new(array, info_json_part(list, length));
         list += length;
         list += strspn(list, divide);
     }
@@ -39,12 +68,13 @@ static json_t *info_json_plugins(const struct info *info)
 
     for (size_t i = 0; i < info->plugins; i++) {
         const struct info_plugin *p = &info->plugin[i];
-        json_t *object = json_pack("{s:s, s:s, s:s, s:b}", "kind", p->kind, "name", p->name, "path",
-                                   p->path, "loaded", p->loaded);
+        json_t *object = json_pack("{s:s, s:o, s:o, s:b}", "kind", p->kind, "name",
+                                   info_json_text(p->name), "path", info_json_text(p->path),
+                                   "loaded", p->loaded);
         if (p->loaded && !p->device)
             json_object_set_new(object, "priority", json_integer(p->priority));
         else if (!p->loaded)
-            json_object_set_new(object, "refused", json_string(p->reason.text));
+            json_object_set_new(object, "refused", info_json_text(p->reason.text));
         if (p->protection)
             json_object_set_new(object, "protection", info_json_words(p->protection, "\n"));
         if (p->counters)
@@ -57,10 +87,10 @@ static json_t *info_json_plugins(const struct info *info)
 static void info_json_add_option(const struct sy_option_shown *option, void *arg)
 {
     const struct sy_option *row = option->row;
-    json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "owner", option->owner,
-                               "name", row->name, "variable", option->env, "type",
-                               info_type_name(row->type), "default", row->def, "value",
-                               option->value, "origin", option->origin, "help", row->help);
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:s}", "owner", option->owner, "name", row->name,
+        "variable", option->env, "type", info_type_name(row->type), "default", row->def, "value",
+        info_json_text(option->value), "origin", info_json_text(option->origin), "help", row->help);
 
     if (row->type == SY_OPTION_CHOICE)
         json_object_set_new(object, "choices", info_json_words(row->choices, "|"));
@@ -89,7 +119,8 @@ static json_t *info_json_strangers(const struct info *info)
     json_t *array = json_array();
 
     for (size_t i = 0; i < info->strangers; i++)
-        json_array_append_new(array, json_pack("{s:s, s:s}", "variable", info->stranger[i].variable,
+        json_array_append_new(array, json_pack("{s:o, s:s}", "variable",
+                                               info_json_text(info->stranger[i].variable),
                                                "nearest", info->stranger[i].nearest));
     return array;
 }
@@ -100,13 +131,13 @@ int info_print_json(const struct info *info)
 
     snprintf(specification, sizeof specification, "%d.%d", SHMEM_MAJOR_VERSION,
              SHMEM_MINOR_VERSION);
-    json_t *root = json_pack("{s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:o, s:o, s:o, s:o, s:s}", "name",
-                             SHMEM_VENDOR_STRING, "specification", specification, "library",
-                             info->library, "build", "compiler", INFO_BUILD_COMPILER, "flags",
-                             INFO_BUILD_FLAGS, "host", INFO_BUILD_HOST, "plugin_places",
-                             info_json_words(info->places, ":"), "plugins", info_json_plugins(info),
-                             "options", info_json_options(info), "unknown_variables",
-                             info_json_strangers(info), "problem", info->problem.text);
+    json_t *root = json_pack(
+        "{s:s, s:s, s:o, s:{s:s, s:s, s:s}, s:o, s:o, s:o, s:o, s:o}", "name", SHMEM_VENDOR_STRING,
+        "specification", specification, "library", info_json_text(info->library), "build",
+        "compiler", INFO_BUILD_COMPILER, "flags", INFO_BUILD_FLAGS, "host", INFO_BUILD_HOST,
+        "plugin_places", info_json_words(info->places, ":"), "plugins", info_json_plugins(info),
+        "options", info_json_options(info), "unknown_variables", info_json_strangers(info),
+        "problem", info_json_text(info->problem.text));
 
     if (!root || json_dumpf(root, stdout, JSON_INDENT(2)) || putchar('\n') == EOF) {
         json_decref(root);
