@@ -3,8 +3,11 @@
 #include "bench/curves/curves.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const double PEERS_MOST = 1e300; /* figures; above are decades without an end */
 
 static bool peers_read_points(struct curve_line *line, const json_t *points)
 {
@@ -15,7 +18,8 @@ static bool peers_read_points(struct curve_line *line, const json_t *points)
     {
         const json_t *x = json_array_get(point, 0), *figure = json_array_get(point, 1);
 
-        if (line->points == CURVE_POINTS || !json_is_number(x) || !json_is_number(figure))
+        if (line->points == CURVE_POINTS || !json_is_number(x) || !json_is_number(figure) ||
+            !(json_number_value(x) > 0 && fabs(json_number_value(figure)) < PEERS_MOST))
             return false;
         line->x[line->points] = json_number_value(x);
         line->figure[line->points++] = json_number_value(figure);
@@ -56,6 +60,10 @@ const char *curve_peer_read(struct curve_peer *peer, const char *file)
                 peers_read_lines(peer, json_object_get(document, "lines"));
     if (!document)
         snprintf(wrong, sizeof wrong, "line %d: %s", error.line, error.text);
+    else if (peer->library && json_is_array(json_object_get(document, "lines")))
+        snprintf(wrong, sizeof wrong,
+                 "the points of a line are not %d at most, each a size above 0 and a figure",
+                 CURVE_POINTS);
     else
         snprintf(wrong, sizeof wrong, "there are no figures by size in it");
     json_decref(document);
