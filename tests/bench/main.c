@@ -9,6 +9,7 @@
 
 #include "bench/bench.h"
 #include "bench/raw_tcp.h"
+#include "util/standard.h"
 
 static const char usage[] =
     "usage: oshrun -n 2 oshbench [--rows NAME,...] [--time SECONDS] [--trials N] [--json]\n"
@@ -223,10 +224,8 @@ static void measure_all(struct bench *bench)
         if (output)
             bench_output_row(output, &result);
     }
-    if (output && !bench_output_end(output)) {
-        perror("oshbench: standard output");
+    if (output && !bench_output_end(output))
         shmem_global_exit(1);
-    }
 }
 
 /* Figures by size. Returns the exit status. */
@@ -245,8 +244,11 @@ static int measure_by_size(struct bench *bench)
     curves->json = bench->json;
     bench->peer_of[0].library = library;
     bench->peer_of[0].line = curve_run(curves, library, bench->peer_of + 1, bench->peers);
-    if (!bench->peer_of[0].line)
+    if (!bench->peer_of[0].line) {
+        if (bench->me == 0)
+            sy_standard_end("oshbench", 1); /* where that is the reason */
         return 1;
+    }
     if (bench->me || !bench->picture ||
         curve_draw(bench->picture, bench->peer_of, bench->peers + 1))
         return 0;
@@ -285,6 +287,7 @@ int main(int argc, char **argv)
             print_version();
         else if (bench.me == 0)
             bench_output_list();
+        status = bench.me == 0 ? sy_standard_end("oshbench", 1) : 0;
     } else if (bench.by_size.sizes) {
         status = measure_by_size(&bench);
     } else if (!allocate(&bench, begin)) {

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/standard.h"
+
 struct bench_output {
     bool json;
     json_t *document, *rows;
@@ -111,7 +113,7 @@ void bench_output_row(struct bench_output *output, const struct bench_result *re
         print_row(result);
 }
 
-/* Ends and frees the output. False if it could not be written. */
+/* Ends and frees the output. False, after words, if it could not be written. */
 bool bench_output_end(struct bench_output *output)
 {
     bool written = true;
@@ -122,7 +124,7 @@ bool bench_output_end(struct bench_output *output)
     }
     json_decref(output->document);
     free(output);
-    return fflush(stdout) == 0 && written;
+    return sy_standard_end("oshbench", 1) == 0 && written;
 }
 
 void bench_output_list(void)
