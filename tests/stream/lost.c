@@ -74,6 +74,12 @@ int clSetUserEventStatus(void *event, int status)
     return answer("SetUserEventStatus");
 }
 
+int clRetainEvent(void *event)
+{
+    (void)event;
+    return answer("RetainEvent");
+}
+
 int clReleaseEvent(void *event)
 {
     (void)event;
