@@ -385,7 +385,7 @@ struct sy_group sy_group_of_set(const char *routine, int start, int log_stride, 
                  routine, size, start, 1 << log_stride, sy_world.pe, sy_world.npes,
                  outside ? "the job has not all PEs of the set; start more PEs, or use fewer in it"
                          : "this PE is not in the set, and only PEs of the set may call it");
-    if (size == sy_world.npes && sy_world.thread_level != SHMEM_THREAD_MULTIPLE) {
+    if (size == sy_world.npes && !sy_world.anyone_multiple) {
         group.members = sy_team_world.members;
         group.team = &sy_team_world;
     }

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include <config.h>
+#include <shmem/constants.h>
+
 #include "core/start/boot.h"
 #include "core/start/config.h"
 #include "core/start/exchange.h"
@@ -34,6 +36,7 @@ struct identity {
                                    reach beyond the node: the latter at most */
     uint32_t spans_node;        /* a transport that reaches all PEs of the node is open */
     uint32_t show;              /* it wants to see the table of routes */
+    uint32_t multiple;          /* it has SHMEM_THREAD_MULTIPLE */
     uint32_t settings;          /* how many must be the same everywhere, */
     uint64_t digest;            /* and a hash of them all */
 };
@@ -193,6 +196,14 @@ static bool start_exchange_crowded(int load)
     return sy_config.wait == SY_WAIT_SLEEP;
 }
 
+static bool start_exchange_anyone_multiple(void)
+{
+    for (int pe = 0; pe < sy_world.npes; pe++)
+        if (identities[pe].multiple)
+            return true;
+    return false;
+}
+
 static bool start_exchange_anyone_shows(void)
 {
     for (int pe = 0; pe < sy_world.npes; pe++)
@@ -296,6 +307,7 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
     mine.pack = (uint32_t)start_exchange_make_pack(pack, sizeof pack);
     mine.pack_beyond = (uint32_t)(sizeof sy_world.host + sy_routes_pack_room());
     mine.spans_node = sy_routes_span_node();
+    mine.multiple = sy_world.thread_level == SHMEM_THREAD_MULTIPLE;
     start_exchange_digest(options, &mine);
     mine.show = sy_config.show_routes || sy_log_enabled(SY_LOG_DEBUG, "routes");
     identities = calloc((size_t)sy_world.npes, sizeof *identities);
@@ -306,6 +318,7 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
     if (!rc)
         rc = start_exchange_check_settings(options, seconds, err);
     if (!rc) {
+        sy_world.anyone_multiple = start_exchange_anyone_multiple();
         host->load = start_exchange_load();
         host->crowded = start_exchange_crowded(host->load);
         rc = start_exchange_addresses(host, pack, seconds, err);

@@ -21,6 +21,7 @@ struct sy_world {
     struct sy_job job;
     int depth;               /* shmem_init calls not yet matched by shmem_finalize */
     int thread_level;        /* SHMEM_THREAD_ of the current initialisation */
+    bool anyone_multiple;    /* some PE has SHMEM_THREAD_MULTIPLE; all PEs know the same */
     _Atomic bool finalizing; /* in the last shmem_finalize, or the exit handler */
     _Atomic bool streaming;  /* and there it waits for streams to have done their work */
     bool exiting;            /* in the exit handler, which finalises where the program has not */

@@ -86,7 +86,7 @@ static void wait_find_transports(bool alone)
     }
     policy.takes_over = policy.crowded && policy.descriptors;
     policy.alone = policy.by_arrival && alone;
-    policy.polls = sy_hot.carries || policy.takes_over;
+    policy.polls = policy.polled > 0;
 }
 
 static uint64_t wait_sleeps_after(void)
@@ -396,7 +396,7 @@ void sy_wait_missed(void)
 {
     static _Thread_local uint32_t misses;
 
-    if (sy_hot_carries() && sy_progress_poll() > 0)
+    if ((policy.polls || sy_hot_carries()) && sy_progress_poll() > 0)
         return;
     if (++misses < sy_wait_looks)
         return;
