@@ -9,6 +9,7 @@
 #include "api/alias.h"
 #include "coll/agree.h"
 #include "coll/sync.h"
+#include "coll/team.h"
 #include "core/callsite.h"
 #include "core/start/boot.h"
 #include "core/ctx.h"
@@ -68,6 +69,7 @@ static void setup_close_world(void)
     /* The barrier completes all communication; once it is over no PE uses another's memory. Its own
      * notifications may still be on their way to PEs that wait for them, until transports close. */
     sy_barrier_world();
+    sy_teams_each(sy_team_end);
     sy_quiet(&sy_ctx_control, SY_ALL_PES);
     sy_spaces_close();
     sy_world_close();
@@ -101,9 +103,9 @@ static void setup_at_exit(int status, void *arg)
     status &= 0377; /* as the parent sees it */
     if (sy_world.depth && !sy_world.ending && !status) {
         setup_refuse_second("the program ends");
-        sy_world.depth = 0;
         sy_world.exiting = true;
         setup_close_world();
+        sy_world.depth = 0;
     }
     if (!sy_world.depth && !sy_world.ending) {
         sy_boot_close();

@@ -207,12 +207,19 @@ int sy_team_create_list(const struct sy_agreement *agreement, const int *pe, int
     return coll_team_finish(agreement, team, rc, made);
 }
 
+void sy_team_end(struct sy_team *team)
+{
+    struct sy_group group = sy_group_of_team(team);
+
+    sy_notify_settle(&group);
+}
+
 void sy_team_destroy(struct sy_team *team)
 {
     struct sy_group group = sy_group_of_team(team);
 
     sy_ctx_destroy_all(team);
     sy_group_sync(&group);
-    sy_notify_settle(&group);
+    sy_team_end(team);
     sy_team_leave(team);
 }

@@ -45,6 +45,10 @@ int sy_team_from_group(const struct sy_processes *of, struct sy_team **made);
 /* Brings `length` bytes of each member to all, in their order. */
 void sy_team_gather(struct sy_team *team, const void *mine, void *all, size_t length);
 
+/* When all members have entered what comes after the team's last collective: takes what of that may
+ * still be on its way to this PE. Counters outlive the team, and the library's end. */
+void sy_team_end(struct sy_team *team);
+
 /* Ends a team and its contexts. */
 void sy_team_destroy(struct sy_team *team);
 

@@ -35,7 +35,7 @@ static void ctx_check(shmem_ctx_t ctx)
 {
     const struct sy_ctx *known;
 
-    if (!sy_world.depth && !sy_world.exiting)
+    if (!sy_world.depth)
         sy_world_missing(ctx_caller());
     if (ctx == SHMEM_CTX_INVALID || ctx == &sy_ctx_control)
         return;
@@ -123,6 +123,7 @@ void sy_ctx_destroy(struct sy_ctx *ctx)
 void sy_ctx_control_open(void)
 {
     sy_ctx_control.members = sy_team_world.members;
+    sy_ctx_default.session.open = false;
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *route = &sy_routes.transport[i];
         if (route->table->ctx_open(route->self, 0, &sy_ctx_control.domain[i], NULL))

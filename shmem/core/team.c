@@ -223,6 +223,15 @@ int sy_teams_open(long teams, struct sy_error *err)
     return 0;
 }
 
+void sy_teams_each(void (*call)(struct sy_team *))
+{
+    call(&sy_team_world);
+    call(&sy_team_shared);
+    for (unsigned slot = 0; slot < slots.count; slot++)
+        if (slots.team[slot])
+            call(slots.team[slot]);
+}
+
 void sy_teams_close(void)
 {
     for (unsigned slot = 0; slot < slots.count; slot++)

@@ -85,6 +85,9 @@ static inline shmem_team_t sy_team_handle(struct sy_team *team)
 /* Makes the predefined teams, with room for `teams` more at a time. */
 int sy_teams_open(long teams, struct sy_error *err);
 
+/* Calls a function with each team of this PE, the predefined ones too. */
+void sy_teams_each(void (*call)(struct sy_team *));
+
 /* Ends all teams, also those that a program has left alive. */
 void sy_teams_close(void);
 
