@@ -2,6 +2,7 @@
  * libev's own are rounded to milliseconds. */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -392,7 +393,8 @@ static void wait_progress_ask_for_short_turns(void)
         uint64_t runtime, deadline, period;
     } wish = {.size = sizeof wish, .nice = getpriority(PRIO_PROCESS, 0), .runtime = SHORT_TURN_NS};
 
-    syscall(SYS_sched_setattr, 0, &wish, 0);
+    if (sched_getscheduler(0) == SCHED_OTHER)
+        syscall(SYS_sched_setattr, 0, &wish, 0);
 }
 
 static void *wait_progress_run(void *arg)
