@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -204,7 +205,7 @@ bool sy_log_enabled(enum sy_log_level level, const char *category)
 
 /* Retries after signals, and waits where the reader of a non-blocking pipe is slow. False: the log
  * cannot be written, which is no reason to fail. */
-static bool util_log_write_all(int fd, const char *text, size_t length)
+static bool util_log_write_pieces(int fd, const char *text, size_t length)
 {
     while (length) {
         ssize_t n = write(fd, text, length);
@@ -220,6 +221,22 @@ static bool util_log_write_all(int fd, const char *text, size_t length)
         }
     }
     return true;
+}
+
+/* A pipe that nobody reads does not end the program. */
+static bool util_log_write_all(int fd, const char *text, size_t length)
+{
+    sigset_t before, pipe, pending;
+
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &pipe, &before);
+    bool all = util_log_write_pieces(fd, text, length);
+    if (!all && errno == EPIPE && !sigismember(&pending, SIGPIPE))
+        sigtimedwait(&pipe, NULL, &(struct timespec){0});
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return all;
 }
 
 /* The beginning of a line: [time] who: level: category: */
