@@ -108,9 +108,8 @@ int sy_shm_late_meet(struct shm_state *shm, struct shm_peer *peer, const struct 
     if (peer->mailbox)
         return 0;
     int fd = sy_shm_open_there(shm, key, key->fd, O_RDWR, peer->pe, err);
-    int bell = fd < 0
-                   ? -1
-                   : sy_shm_open_there(shm, key, key->bell, O_WRONLY | O_NONBLOCK, peer->pe, err);
+    int bell = fd < 0 ? -1
+                      : sy_shm_open_there(shm, key, key->bell, O_RDWR | O_NONBLOCK, peer->pe, err);
     if (bell >= 0 && late_is_bell(key, bell) && late_is_mailbox(key, fd))
         box = mmap(NULL, sy_shm_mailbox_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (bell >= 0 && box == MAP_FAILED)
