@@ -415,6 +415,18 @@ int sy_plugin_open(const char *kind, const char *name, unsigned abi, size_t size
     return rc;
 }
 
+bool sy_plugin_rename(struct sy_plugin *plugin, const char *name)
+{
+    char *copy = strdup(name);
+
+    if (!copy)
+        return false;
+    ((struct head *)plugin->table)->name = copy;
+    free(plugin->name);
+    plugin->name = copy;
+    return true;
+}
+
 void sy_plugin_close(struct sy_plugin *plugin)
 {
     free((void *)plugin->table);

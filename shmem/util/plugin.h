@@ -3,6 +3,7 @@
 #ifndef SY_UTIL_PLUGIN_H
 #define SY_UTIL_PLUGIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <switchyard/error.h>
 
@@ -48,6 +49,10 @@ int sy_plugin_open(const char *kind, const char *name, unsigned abi, size_t size
 /* Opens a plugin that sy_plugins_find has found; otherwise as sy_plugin_open. */
 int sy_plugin_open_found(const char *kind, const struct sy_plugin *found, unsigned abi, size_t size,
                          const void *stubs, struct sy_plugin *out, struct sy_error *err);
+
+/* Gives an open plugin and its table another name. False: no memory for it. */
+bool sy_plugin_rename(struct sy_plugin *plugin, const char *name);
+
 void sy_plugin_close(struct sy_plugin *plugin);
 
 /* The first directory of plugins that is there but cannot be read, and why: "/a/b: Permission

@@ -208,9 +208,7 @@ static int route_load(const struct sy_plugin *found, const char *name, struct sy
     t->table = t->plugin.table;
     t->rank = t->table->priority < INT32_MAX ? -(int32_t)t->table->priority : -INT32_MAX;
     struct sy_error why = {""};
-    free(t->plugin.name);
-    t->plugin.name = strdup(name);
-    if (!t->plugin.name)
+    if (!sy_plugin_rename(&t->plugin, name))
         rc = sy_fail(err, ENOMEM, "no memory for transport %s", name);
     else if (route_check_table(t->table, &why))
         rc = sy_fail(err, EPROTO, "transport plugin %s: %s", found->name, why.text);
