@@ -31,7 +31,7 @@ static const char *apply_long(struct tcp_peer *peer, const char *at, size_t have
         why = "it asks for more long replies at a time than agreed";
     if (!from && !why) {
         from = copy = sy_tcp_queue_copy(queue, sy_record_padded(length));
-        why = copy ? sy_apply(regions, at, NULL, copy) : "there is no memory for a long reply";
+        why = copy ? sy_apply(regions, at, NULL, copy) : sy_tcp_no_memory;
     }
     if (why) {
         sy_tcp_queue_uncopy(queue, copy, sy_record_padded(length));
@@ -123,12 +123,14 @@ static bool apply_await(struct tcp_peer *peer, const char *from, const char **wh
     return peer->stream.in.held;
 }
 
-/* The AWAIT itself counts as applied when it is over. */
+/* The AWAIT itself counts as applied when it is over. Where it ends a frame it was left out of what
+ * that frame asked for, and nothing may come after it. */
 bool sy_tcp_apply_resumes(struct tcp_stream *stream)
 {
     if (!apply_is_there(sy_tcp_peer_with(stream)))
         return false;
     apply_count(stream, TCP_AWAIT_BYTES);
+    atomic_store_explicit(&stream->ack_due, true, memory_order_release);
     return true;
 }
 

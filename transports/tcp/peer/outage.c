@@ -66,6 +66,20 @@ void sy_tcp_outage_start(struct tcp_peer *peer, uint64_t now)
     peer->outage.looked = 0;
 }
 
+/* Whether the kernel has ended the connection for want of room at the other end, whose machine has
+ * confirmed its probes all the time: the user timeout holds for these too. They come at distances
+ * that double, and are confirmed each half second at most, so the last answer is about half of that
+ * time old. Of one on which large packets get lost it is as old as that time. */
+static bool outage_was_full(const struct tcp_peer *peer, uint64_t now)
+{
+    unsigned timeout = 0;
+    socklen_t length = sizeof timeout;
+
+    getsockopt(peer->stream.watch.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, &length);
+    return now - peer->up_since >= timeout * TCP_MILLISECOND &&
+           outage_age(now, peer->outage.sign) < timeout * TCP_MILLISECOND / 8 * 7;
+}
+
 /* Connections that carry small packets only break again and again: that is one outage, which began
  * with the first, and the next connection is made for small packets. */
 void sy_tcp_outage_break(struct tcp_peer *peer)
@@ -75,13 +89,13 @@ void sy_tcp_outage_break(struct tcp_peer *peer)
 
     for (int c = 0; c < 2; c++)
         progress += sy_tx_applied(peer->stream.queue[c].tx) + atomic_load(&peer->stream.applied[c]);
+    outage->sign = peer->stream.watch.fd < 0 ? now : outage_heard_at(peer->stream.watch.fd, now);
     outage->narrow = outage_owed(peer) && outage->first && progress == outage->progress &&
-                     now - peer->up_since < SHORT_LIVED;
+                     now - peer->up_since < SHORT_LIVED && !outage_was_full(peer, now);
     if (!outage->narrow)
         outage->first = outage_owed(peer) ? now : 0;
     outage->progress = progress;
     outage->since = outage->first;
-    outage->sign = peer->stream.watch.fd < 0 ? now : outage_heard_at(peer->stream.watch.fd, now);
     outage->seen = 0;
     outage->looked = 0;
 }

@@ -226,7 +226,7 @@ static void receive_use(struct tcp_stream *stream, const char *from, size_t leng
     size_t used = receive_parse(stream, from, length, &why);
 
     if (!why && receive_keep(stream, from + used, length - used))
-        why = "there is no memory for a part of a record";
+        why = sy_tcp_no_memory;
     if (why) {
         sy_tcp_stream_breached(stream, why);
         return;

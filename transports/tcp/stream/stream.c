@@ -182,15 +182,19 @@ void sy_tcp_stream_broken(struct tcp_stream *stream, const char *why)
     stream_set_state(stream, over ? TCP_STREAM_OVER : TCP_STREAM_DOWN);
 }
 
+const char sy_tcp_no_memory[] = "this PE has no memory for what it sends";
+
 void sy_tcp_stream_breached(struct tcp_stream *stream, const char *why)
 {
+    bool memory = why == sy_tcp_no_memory;
     char text[256];
 
     stream_drop(stream);
     stream_set_state(stream, TCP_STREAM_OVER);
-    snprintf(text, sizeof text,
-             "its connection carries what no PE of this library's version sends: %s", why);
-    stream->all->host->lost(stream->pe, EPROTO, text);
+    snprintf(
+        text, sizeof text, "%s%s",
+        memory ? "" : "its connection carries what no PE of this library's version sends: ", why);
+    stream->all->host->lost(stream->pe, memory ? ENOMEM : EPROTO, text);
 }
 
 void sy_tcp_stream_tell(struct tcp_stream *stream)

@@ -192,8 +192,9 @@ void sy_tcp_stream_adopt(struct tcp_stream *stream, int fd, const struct tcp_pos
 /* The connection is unusable; another one will take its place. Under the poll lock. */
 void sy_tcp_stream_broken(struct tcp_stream *stream, const char *why);
 
-/* The other side sends what it must not: the stream, and with it the job, is over. Under the poll
- * lock. */
+/* The other side sends what it must not, or, where that is `why`, what this PE has no memory for:
+ * the stream, and with it the job, is over. Under the poll lock. */
+extern const char sy_tcp_no_memory[];
 void sy_tcp_stream_breached(struct tcp_stream *stream, const char *why);
 
 /* Says how far this side has applied. Any thread. */
