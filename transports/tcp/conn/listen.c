@@ -1,6 +1,7 @@
 /* Listening, and accepting. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,13 @@
 
 /* ---- accepting ---- */
 
-static void listen_events(struct tcp_net *net, uint32_t events)
+static int listen_events(struct tcp_net *net, uint32_t events)
 {
+    int rc = 0;
+
     for (unsigned i = 0; i < net->listeners; i++)
-        sy_tcp_watch_change(&net->listener[i], events);
+        rc |= sy_tcp_watch_change(&net->listener[i], events);
+    return rc;
 }
 
 /* Stops accepting for a while; new connections wait in the kernel's queue. */
@@ -36,7 +40,8 @@ static uint64_t listen_timer(struct tcp_net *net, uint64_t now)
 {
     if (net->paused && now >= net->paused) {
         net->paused = 0;
-        listen_events(net, EPOLLIN);
+        if (listen_events(net, EPOLLIN))
+            listen_pause(net);
     }
     return net->paused ? net->paused : UINT64_MAX;
 }
@@ -56,19 +61,23 @@ static void listen_turn_away(struct tcp_net *net, int listener)
         close(fd);
     net->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
     getrlimit(RLIMIT_NOFILE, &limit);
-    if (sy_tcp_may_log(&net->descriptors, &held))
+    if (fd >= 0 && sy_tcp_may_log(&net->descriptors, &held))
         net->host->log(SY_LOG_WARN, "tcp",
                        "connections are turned away for want of file descriptors; this process may "
                        "have %llu (ulimit -n)",
                        (unsigned long long)limit.rlim_cur);
 }
 
-/* accept() has failed. True: it is worth another try at once. If no descriptor is left one is taken
- * from a stranger, or else the connection is turned away. */
+/* accept() has failed. True: it is worth another try at once. If no descriptor is left, which
+ * accept() says before it looks for a connection, one is taken from a stranger, or else the
+ * connection is turned away. */
 static bool listen_accept_failed(struct tcp_net *net, int listener, int code)
 {
     bool descriptors = code == EMFILE || code == ENFILE;
+    struct pollfd waiting = {.fd = listener, .events = POLLIN};
 
+    if (descriptors && poll(&waiting, 1, 0) <= 0)
+        return false;
     if (descriptors && sy_tcp_incoming_evict(net))
         return true;
     if (descriptors)
