@@ -102,13 +102,28 @@ struct ofi_state {
 void sy_ofi_look_after(struct ofi_state *ofi);
 void sy_ofi_probes_begin(struct ofi_state *ofi);
 
-/* The peer has answered: patience with it begins anew. */
+/* Polls without a sign of a peer before it gets a wake-up. One that last moved after a wake-up
+ * computes, as it seems, and gets the next one sooner; once in so many times it is waited for as
+ * before, as it may need none any more. */
+#define OFI_PATIENCE_PART  4
+#define OFI_ASLEEP_AT_MOST 16
+static inline unsigned sy_ofi_patience(const struct ofi_peer *peer)
+{
+    return peer->asleep ? peer->patience / OFI_PATIENCE_PART : peer->patience;
+}
+
+/* Something more is sent to the peer: patience with it begins anew. Whether it has been awake shows
+ * where there were polls since the last time. */
 static inline void sy_ofi_be_patient(struct ofi_peer *peer)
 {
     struct ofi_state *ofi = peer->ofi;
 
+    if (peer->gap > sy_ofi_patience(peer))
+        peer->asleep = (peer->asleep + 1) % OFI_ASLEEP_AT_MOST;
+    else if (ofi->looks - (peer->wake_at - peer->gap) > OFI_PATIENCE_PART)
+        peer->asleep = 0;
     peer->stale = false;
-    peer->gap = peer->patience;
+    peer->gap = sy_ofi_patience(peer);
     peer->wake_at = ofi->looks + peer->gap;
     if (!sy_ofi_reached(peer->wake_at, ofi->wake_at))
         ofi->wake_at = peer->wake_at;

@@ -130,9 +130,10 @@ struct ofi_peer {
     bool waiting, owed, expected;
     /* wake-ups, see wakeup.c; counted in `looks` of ofi_state */
     unsigned gap, wake_at;
-    bool stale;   /* nothing has been sent to the peer since the last look at it */
-    bool told_of; /* the user knows that the peer cannot be woken */
-    int refused;  /* before routes are chosen: why a message could not be sent to it, or 0 */
+    unsigned asleep; /* how often in a row it has moved only after a wake-up */
+    bool stale;      /* nothing has been sent to the peer since the last look at it */
+    bool told_of;    /* the user knows that the peer cannot be woken */
+    int refused;     /* before routes are chosen: why a message could not be sent to it, or 0 */
 
     /* any thread */
     _Atomic unsigned transfers; /* native transfers under way whose end the provider tells */

@@ -328,21 +328,21 @@ static bool progress_give_way(struct ofi_state *ofi)
     return true;
 }
 
-/* Polls for a thread of the program. disarm: that thread goes on polling and does not sleep.
- * *moved: what has moved was not reported. */
+/* Polls for a thread of the program. disarm: that thread goes on polling and does not sleep, unless
+ * it has waited for long and nothing has come. *moved: what has moved was not reported. */
 static int progress_poll_all(struct ofi_state *ofi, bool disarm, bool *moved)
 {
     int done = 0;
 
     atomic_fetch_add_explicit(&ofi->polls, 1, memory_order_relaxed);
     if (!pthread_mutex_trylock(&ofi->endpoint[0].lock)) {
-        if (ofi->armed && disarm) {
+        bool timed = atomic_load_explicit(&ofi->timed, memory_order_relaxed);
+        done = progress_poll_timed(ofi, timed, moved);
+        if (ofi->armed && disarm && (!timed || done || *moved)) {
             sy_ofi_watch_queue(ofi, false);
             atomic_store_explicit(&ofi->beat_ns, OFI_TICK_NS, memory_order_relaxed);
             sy_ofi_set_timer(ofi, ofi->tick_ns = OFI_TICK_NS);
         }
-        bool timed = atomic_load_explicit(&ofi->timed, memory_order_relaxed);
-        done = progress_poll_timed(ofi, timed, moved);
         if (timed && done)
             atomic_store_explicit(&ofi->timed, false, memory_order_relaxed);
         sy_ofi_unlock(&ofi->endpoint[0]);

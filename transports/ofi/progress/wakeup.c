@@ -5,9 +5,10 @@
  * which nothing but wake-ups is sent. A PE that gets one polls its main endpoint.
  *
  * The sender keeps a list of PEs to which something is under way (sy_ofi_expect). A PE on it that
- * does not answer within `patience` polls gets a wake-up, and then more, at growing distances; from
- * the second on a message asks for an acknowledgement too. Polls are those of threads that wait
- * (sy_ofi_wakeup_due), or, while none does, ticks of the progress thread (sy_ofi_wakeup_inquire).
+ * does not answer within so many polls (sy_ofi_patience) gets a wake-up, and then more, at growing
+ * distances; from the second on a message asks for an acknowledgement too. Polls are those of
+ * threads that wait (sy_ofi_wakeup_due), or, while none does, ticks of the progress thread
+ * (sy_ofi_wakeup_inquire).
  *
  * So a wake-up may be lost, or come before what it is for. Where a network lets no datagrams
  * through, a PE of a job on several hosts still polls every few milliseconds. A wake-up says only
@@ -184,7 +185,7 @@ void sy_ofi_wakeup_due(struct ofi_state *ofi)
     ofi->wake_at = ofi->looks + LONGEST_GAP;
     for (; (peer = wakeup_next_expected(link)); link = &peer->next_expected) {
         if (sy_ofi_reached(ofi->looks, peer->wake_at))
-            wakeup_call(peer, peer->gap > peer->patience);
+            wakeup_call(peer, peer->gap > sy_ofi_patience(peer));
         if (!sy_ofi_reached(peer->wake_at, ofi->wake_at))
             ofi->wake_at = peer->wake_at;
     }
