@@ -70,11 +70,19 @@ struct sy_engine_peer *sy_engine_route(struct sy_engine *engine, int pe)
     return peer;
 }
 
-struct sy_engine_mark *sy_engine_make_marks(struct sy_engine *engine, struct sy_engine_ctx *ctx)
+void sy_engine_no_memory(const struct sy_engine *engine, int pe)
+{
+    engine->host->lost(pe, ENOMEM, "this PE has no memory for requests to it");
+}
+
+struct sy_engine_mark *sy_engine_make_marks(struct sy_engine *engine, struct sy_engine_ctx *ctx,
+                                            int pe)
 {
     struct sy_engine_mark *made = calloc(engine->limit, sizeof *made), *before = NULL;
 
-    if (made && !atomic_compare_exchange_strong(&ctx->mark, &before, made)) {
+    if (!made)
+        sy_engine_no_memory(engine, pe);
+    else if (!atomic_compare_exchange_strong(&ctx->mark, &before, made)) {
         free(made);
         return before;
     }

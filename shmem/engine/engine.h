@@ -156,6 +156,9 @@ int sy_engine_open(struct sy_engine *engine, const struct sy_host *host,
                    unsigned flush_delay, struct sy_error *err);
 void sy_engine_close(struct sy_engine *engine);
 
+/* This PE has no memory for requests to another one: they would wait for ever, so the job ends. */
+void sy_engine_no_memory(const struct sy_engine *engine, int pe);
+
 /* Enters a peer, all zeros but for pending.table and pending.room, which the transport has set. One
  * thread at a time. The transport frees its peers after it has closed the engine. */
 void sy_engine_add(struct sy_engine *engine, struct sy_engine_peer *peer, int pe);

@@ -12,8 +12,8 @@
 
 /* The slow paths of enter. */
 struct sy_engine_peer *sy_engine_route(struct sy_engine *engine, int pe) SY_COLD;
-struct sy_engine_mark *sy_engine_make_marks(struct sy_engine *engine,
-                                            struct sy_engine_ctx *ctx) SY_COLD;
+struct sy_engine_mark *sy_engine_make_marks(struct sy_engine *engine, struct sy_engine_ctx *ctx,
+                                            int pe);
 
 /* The first request has been gathered on a stream: sends it if the stream is idle, otherwise makes
  * sure that it leaves in time. */
@@ -53,7 +53,7 @@ SY_INLINE struct sy_engine_peer *sy_engine_enter(struct sy_engine *engine,
     if (SY_UNLIKELY(!peer) && !(peer = sy_engine_route(engine, pe)))
         return NULL;
     if (SY_UNLIKELY(!atomic_load_explicit(&ctx->mark, memory_order_acquire)) &&
-        !sy_engine_make_marks(engine, ctx))
+        !sy_engine_make_marks(engine, ctx, pe))
         return NULL;
     sy_producer_lock(&peer->producer);
     return peer;

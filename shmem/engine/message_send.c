@@ -293,6 +293,8 @@ static struct sy_engine_peer *message_send_route(struct sy_engine *engine, int p
 {
     struct sy_message_peer *peer = sy_message_peer((struct sy_messages *)engine, pe);
 
+    if (!peer)
+        sy_engine_no_memory(engine, pe);
     *target = SY_RECORD_TARGET_SELF;
     return peer ? &peer->engine : NULL;
 }
@@ -307,6 +309,8 @@ static bool message_send_room(struct sy_engine_peer *engine, size_t bytes)
 
     if (!peer->buffer)
         peer->buffer = malloc(SY_MESSAGE_HEAD + SY_MESSAGE_BUFFER);
+    if (!peer->buffer)
+        sy_engine_no_memory(&peer->messages->engine, engine->pe);
     if (!peer->buffer || bytes > SY_MESSAGE_BUFFER)
         return false;
     if (tail > sy_tx_sent(tx))

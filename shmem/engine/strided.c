@@ -42,6 +42,9 @@ static bool strided_issue_get(const struct sy_parts *parts, size_t done, size_t 
     struct sy_engine_peer *peer = blocks ? sy_engine_begin(parts->engine, parts->ctx, parts->pe)
                                          : NULL;
     uint64_t number;
+
+    if (!blocks)
+        sy_engine_no_memory(parts->engine, parts->pe);
     char *room = peer ? sy_engine_asking_room(parts->ctx, peer, 24, blocks, count * s->block,
                                               SY_PENDING_STRIDED, &number)
                       : NULL;

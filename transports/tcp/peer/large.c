@@ -121,8 +121,11 @@ static char *large_wait_room(struct tcp_peer *peer)
     uint64_t since = 0;
     char *room;
 
-    while (!(room = sy_tcp_queue_reserve(queue, 16)) || !sy_tcp_queue_has_segment(queue))
+    while (!(room = sy_tcp_queue_reserve(queue, 16)) || !sy_tcp_queue_has_segment(queue)) {
+        if (room && !queue->segment)
+            sy_engine_no_memory(&peer->tcp->engine, peer->stream.pe);
         sy_engine_pass_time(&peer->requests, &since);
+    }
     return room;
 }
 

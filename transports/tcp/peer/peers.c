@@ -72,6 +72,8 @@ struct tcp_peer *sy_tcp_peer_find(struct tcp *tcp, int pe, unsigned number)
     if (!peer && (peer = peers_make(tcp, pe, number)))
         atomic_store_explicit(place, peer, memory_order_release);
     pthread_mutex_unlock(&tcp->peers.making);
+    if (!peer && !number) /* without a further stream it goes on */
+        sy_engine_no_memory(&tcp->engine, pe);
     return peer;
 }
 
