@@ -13,7 +13,7 @@
 /* The slow paths of enter. */
 struct sy_engine_peer *sy_engine_route(struct sy_engine *engine, int pe) SY_COLD;
 struct sy_engine_mark *sy_engine_make_marks(struct sy_engine *engine, struct sy_engine_ctx *ctx,
-                                            int pe);
+                                            int pe) SY_COLD;
 
 /* The first request has been gathered on a stream: sends it if the stream is idle, otherwise makes
  * sure that it leaves in time. */

@@ -28,7 +28,8 @@ static const char *apply_long(struct tcp_peer *peer, const char *at, size_t have
     if (!why && peer->readings)
         why = sy_tcp_device_reply(peer);
     if (!why && !sy_tcp_queue_has_segment(queue))
-        why = "it asks for more long replies at a time than agreed";
+        why = queue->segment ? "it asks for more long replies at a time than agreed"
+                             : sy_tcp_no_memory;
     if (!from && !why) {
         from = copy = sy_tcp_queue_copy(queue, sy_record_padded(length));
         why = copy ? sy_apply(regions, at, NULL, copy) : sy_tcp_no_memory;
