@@ -27,6 +27,11 @@
 
 #define PACK_MAX (sizeof sy_world.host + (SY_TRANSPORTS_MAX + 2) * SY_TRANSPORT_RECORD)
 
+enum {
+    IDENTITY_SHOW = 1,    /* it wants to see the table of routes */
+    IDENTITY_MULTIPLE = 2 /* it has SHMEM_THREAD_MULTIPLE */
+};
+
 /* What each PE sends in the first gather. The second gather has host names and addresses, of as
  * many bytes as the longest. */
 struct identity {
@@ -35,8 +40,7 @@ struct identity {
     uint32_t pack, pack_beyond; /* bytes for the second gather, without and with transports that
                                    reach beyond the node: the latter at most */
     uint32_t spans_node;        /* a transport that reaches all PEs of the node is open */
-    uint32_t show;              /* it wants to see the table of routes */
-    uint32_t multiple;          /* it has SHMEM_THREAD_MULTIPLE */
+    uint32_t flags;             /* IDENTITY_ */
     uint32_t settings;          /* how many must be the same everywhere, */
     uint64_t digest;            /* and a hash of them all */
 };
@@ -196,18 +200,10 @@ static bool start_exchange_crowded(int load)
     return sy_config.wait == SY_WAIT_SLEEP;
 }
 
-static bool start_exchange_anyone_multiple(void)
+static bool start_exchange_anyone(uint32_t flag)
 {
     for (int pe = 0; pe < sy_world.npes; pe++)
-        if (identities[pe].multiple)
-            return true;
-    return false;
-}
-
-static bool start_exchange_anyone_shows(void)
-{
-    for (int pe = 0; pe < sy_world.npes; pe++)
-        if (identities[pe].show)
+        if (identities[pe].flags & flag)
             return true;
     return false;
 }
@@ -230,7 +226,7 @@ static int start_exchange_packs(const char *pack, size_t stride, bool beyond, do
          * everywhere (see below), so one pointer finds all addresses. */
         if (!rc)
             rc = sy_routes_connect(all + sizeof sy_world.host, stride, start_exchange_same_layout,
-                                   seconds, beyond, start_exchange_anyone_shows(), err);
+                                   seconds, beyond, start_exchange_anyone(IDENTITY_SHOW), err);
         if (!rc)
             rc = sy_places_map(seconds, err);
         if (!rc)
@@ -307,9 +303,11 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
     mine.pack = (uint32_t)start_exchange_make_pack(pack, sizeof pack);
     mine.pack_beyond = (uint32_t)(sizeof sy_world.host + sy_routes_pack_room());
     mine.spans_node = sy_routes_span_node();
-    mine.multiple = sy_world.thread_level == SHMEM_THREAD_MULTIPLE;
+    if (sy_world.thread_level == SHMEM_THREAD_MULTIPLE)
+        mine.flags |= IDENTITY_MULTIPLE;
     start_exchange_digest(options, &mine);
-    mine.show = sy_config.show_routes || sy_log_enabled(SY_LOG_DEBUG, "routes");
+    if (sy_config.show_routes || sy_log_enabled(SY_LOG_DEBUG, "routes"))
+        mine.flags |= IDENTITY_SHOW;
     identities = calloc((size_t)sy_world.npes, sizeof *identities);
     if (!identities)
         return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
@@ -318,7 +316,7 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
     if (!rc)
         rc = start_exchange_check_settings(options, seconds, err);
     if (!rc) {
-        sy_world.anyone_multiple = start_exchange_anyone_multiple();
+        sy_world.anyone_multiple = start_exchange_anyone(IDENTITY_MULTIPLE);
         host->load = start_exchange_load();
         host->crowded = start_exchange_crowded(host->load);
         rc = start_exchange_addresses(host, pack, seconds, err);
