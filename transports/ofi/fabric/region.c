@@ -2,7 +2,8 @@
  * are reached. What is not registered is reached by messages. A region's table of others is written
  * before any call names it and given back after the last. The registrations of this PE, which any
  * native transfer looks through for its buffer under the lock of its endpoint, change under the
- * locks of all endpoints. */
+ * locks of all endpoints; the provider changes its own tables then too, which it does not lock under
+ * FI_THREAD_DOMAIN. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,13 +25,14 @@ unsigned sy_ofi_key_parts(const struct ofi_state *ofi)
 
 /* ---- this PE's ---- */
 
-static void region_set(struct ofi_state *ofi, unsigned index, const struct ofi_region *region)
+static void region_lock(struct ofi_state *ofi)
 {
     for (int i = 0; i < OFI_ENDPOINTS; i++)
         sy_ofi_lock(&ofi->endpoint[i]);
-    ofi->region[index] = *region;
-    if (ofi->region_count <= index)
-        ofi->region_count = index + 1;
+}
+
+static void region_unlock(struct ofi_state *ofi)
+{
     for (int i = OFI_ENDPOINTS; i-- > 0;)
         sy_ofi_unlock(&ofi->endpoint[i]);
 }
@@ -45,11 +47,15 @@ static int region_register(struct ofi_state *ofi, unsigned index, const struct s
     if (ofi->traits.local_mr)
         access |= FI_READ | FI_WRITE | FI_SEND;
     key = sy_ofi_region_key(ofi, ofi->host->pe, ofi->nonce, index);
+    region_lock(ofi);
     int rc = fi_mr_reg(ofi->fid_domain, region->base, region->length, access, 0, key, 0, &mr, NULL);
     explicit_bzero(&key, sizeof key);
     if (!rc && ofi->traits.enable_mr && !(rc = fi_mr_bind(mr, &ofi->endpoint[0].ep->fid, 0)))
         rc = fi_mr_enable(mr);
-    region_set(ofi, index, &(struct ofi_region){.own = *region, .mr = mr});
+    ofi->region[index] = (struct ofi_region){.own = *region, .mr = mr};
+    if (ofi->region_count <= index)
+        ofi->region_count = index + 1;
+    region_unlock(ofi);
     if (!rc)
         return 0;
     snprintf(what, sizeof what,
@@ -93,17 +99,19 @@ int sy_ofi_region_attach(void *self, unsigned index, const struct sy_region *reg
     return rc ? rc : region_write_key(ofi, index, key);
 }
 
-/* Messages are served with the main endpoint's lock. region_set takes it too, so no message is at
- * the region any more after that. */
+/* Messages are served with the main endpoint's lock. It is held here too, so no message is at the
+ * region any more after that. */
 void sy_ofi_region_detach(void *self, unsigned index)
 {
     struct ofi_state *ofi = self;
-    const struct ofi_region was = ofi->region[index], none = {.mr = NULL};
+    const struct ofi_region was = ofi->region[index];
 
     sy_regions_detach(&ofi->regions, index);
-    region_set(ofi, index, &none);
+    region_lock(ofi);
+    ofi->region[index] = (struct ofi_region){.mr = NULL};
     if (was.mr)
         fi_close(&was.mr->fid);
+    region_unlock(ofi);
     if (was.remote)
         explicit_bzero(was.remote, (size_t)ofi->host->npes * sizeof *was.remote);
     free(was.remote);
