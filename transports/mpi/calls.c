@@ -25,8 +25,9 @@ enum { WATCHERS = 32 };
 /* Changed under `lock` only. */
 static struct {
     pthread_mutex_t lock;
-    bool started, own; /* own: MPI_Init_thread was called here */
-    bool everybody;    /* all processes of MPI's world are PEs */
+    bool started, ended;
+    bool own;       /* MPI_Init_thread was called here */
+    bool everybody; /* all processes of MPI's world are PEs */
     struct mpi_self self;
     int key; /* of the attribute of MPI_COMM_SELF */
     struct {
@@ -100,13 +101,13 @@ static int calls_group_session(MPI_Group *group)
 }
 
 /* Begins the one session, which lasts until the process ends: MPICH 4.0 does not survive a session
- * that begins after the last one has ended. */
-static int calls_begin_session(struct sy_error *err)
+ * that begins after the last one has ended. So it is kept where the start fails later. */
+static int calls_open_session(struct sy_error *err)
 {
     MPI_Info info;
-    char level[64] = "";
-    int found = 0;
 
+    if (process.self.session)
+        return 0;
     if (MPI_Info_create(&info))
         return calls_fail(err, EIO, "MPI_Info_create failed");
     MPI_Info_set(info, "thread_level", "MPI_THREAD_MULTIPLE");
@@ -115,6 +116,17 @@ static int calls_begin_session(struct sy_error *err)
     if (rc)
         return calls_tell(err, "MPI_Session_init");
     process.self.session = true;
+    return 0;
+}
+
+static int calls_begin_session(struct sy_error *err)
+{
+    MPI_Info info;
+    char level[64] = "";
+    int found = 0, rc = calls_open_session(err);
+
+    if (rc)
+        return rc;
     if (!MPI_Session_get_info(process.session, &info)) {
         MPI_Info_get(info, "thread_level", sizeof level - 1, level, &found);
         MPI_Info_free(&info);
@@ -152,7 +164,7 @@ static int calls_begin_world(struct sy_error *err)
         MPI_Query_thread(&level);
     else if (calls_judge(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &level)))
         return calls_tell(err, "MPI_Init_thread");
-    process.own = !initialized;
+    process.own = process.own || !initialized; /* an earlier start may have failed after it */
     return level == MPI_THREAD_MULTIPLE ? 0 : calls_fail(err, ENODEV, too_few_threads);
 }
 
@@ -209,19 +221,18 @@ static void calls_meet(void)
  * job; not so where the process ends in the middle of something. */
 static void calls_end(void)
 {
-    int finalized = 1;
-
     for (int i = 0; i < WATCHERS; i++)
         if (process.watcher[i].over)
             return;
 #if SESSIONS
-    finalized = !process.started;
-    if (!finalized) {
+    if (process.self.session && !process.ended) {
         calls_meet();
         MPI_Session_finalize(&process.session);
-        process.started = false; /* it may have been asked for twice, where a first start failed */
+        process.ended = true; /* this may be asked for twice, where a first start failed */
     }
 #else
+    int finalized = 1;
+
     if (process.own)
         MPI_Finalized(&finalized);
     if (!finalized)

@@ -26,6 +26,7 @@ struct window_ctx {
 
 /* ---- the window and its regions ---- */
 
+/* Memory that comes late and that MPI does not take is reached by messages in mode auto. */
 static int window_attach(struct mpi_state *state, unsigned index, struct sy_error *err)
 {
     struct mpi_region *region = &state->region[index];
@@ -33,13 +34,18 @@ static int window_attach(struct mpi_state *state, unsigned index, struct sy_erro
 
     if (!memory->length || memory->kind == SY_REGION_DEVICE)
         return 0;
-    if (state->calls->attach(state->window, memory->base, memory->length))
-        return state->host->fail(err, ENODEV,
-                                 "MPI_Win_attach of region %u, %zu bytes: %s; SHMEM_MPI_MODE=am "
-                                 "does without",
-                                 index, memory->length, state->calls->text());
-    region->attached = true;
-    return 0;
+    region->attached = !state->calls->attach(state->window, memory->base, memory->length);
+    if (region->attached)
+        return 0;
+    if (state->connected && state->settings->mode == MPI_MODE_AUTO) {
+        state->host->log(SY_LOG_INFO, state->instance.name, "region %u by messages: %s", index,
+                         state->calls->text());
+        return 0;
+    }
+    return state->host->fail(err, ENODEV,
+                             "MPI_Win_attach of region %u, %zu bytes: %s; SHMEM_MPI_MODE=am does "
+                             "without",
+                             index, memory->length, state->calls->text());
 }
 
 int mpi_window_open(struct mpi_state *state, struct sy_error *err)
