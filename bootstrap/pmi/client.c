@@ -129,10 +129,12 @@ static int client_lost(struct pmi_client *client, int rc, const char *what, stru
     return client->host->fail(err, -rc, "%s: %s", what, strerror(-rc));
 }
 
-/* Reads one line. MPI may share the socket, so no more is taken from it than the answer. */
+/* Reads one line. MPI may share the socket, so no more is taken from it than the answer; and all of
+ * it, also where it is too long. */
 static int client_read_line(struct pmi_client *client, char line[PMI_LINE])
 {
     size_t used = 0;
+    bool whole = true;
 
     for (;;) {
         ssize_t n = sy_net_receive_some(client->fd, line + used, PMI_LINE - 1 - used, MSG_PEEK,
@@ -147,10 +149,12 @@ static int client_read_line(struct pmi_client *client, char line[PMI_LINE])
         used += take;
         if (end) {
             line[used - 1] = '\0';
-            return 0;
+            return whole ? 0 : -EMSGSIZE;
         }
-        if (used == PMI_LINE - 1)
-            return -EMSGSIZE;
+        if (used == PMI_LINE - 1) {
+            whole = false;
+            used = 0;
+        }
     }
 }
 
@@ -162,10 +166,15 @@ static int client_read_framed(struct pmi_client *client, char body[PMI_LINE])
 
     if (rc)
         return rc;
-    if (length < 0 || length >= PMI_LINE)
+    if (length < 0)
         return -EPROTO;
+    bool whole = length < PMI_LINE;
+    for (; length >= PMI_LINE && !rc; length -= PMI_LINE - 1)
+        rc = sy_net_receive(client->fd, body, PMI_LINE - 1, &client->deadline);
     body[length] = '\0';
-    return sy_net_receive(client->fd, body, (size_t)length, &client->deadline);
+    if (!rc)
+        rc = sy_net_receive(client->fd, body, (size_t)length, &client->deadline);
+    return rc ? rc : whole ? 0 : -EMSGSIZE;
 }
 
 /* Sends a message of version 1 or 2; `name` is what is waited for then. */

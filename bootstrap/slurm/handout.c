@@ -20,6 +20,9 @@
 static const double FIRST_WORD = 2, NEXT_WORD = 10; /* seconds after which a wait is explained */
 static const double ANSWER = 2;                     /* for one PE */
 
+/* PEs that wait for their answer at once: each takes a descriptor. More are answered early. */
+enum { WAITING = 512 };
+
 static socklen_t handout_name(struct sockaddr_un *address, const char *step)
 {
     memset(address, 0, sizeof *address);
@@ -31,50 +34,102 @@ static socklen_t handout_name(struct sockaddr_un *address, const char *step)
 
 /* ---- PE 0 ---- */
 
-/* Answers one call; a repeated one too, for its first answer may have been lost. */
-static int handout_serve(int listener, const struct tree_contact *contact, bool *served, int npes)
+/* All are answered when all have come, since PE 0 takes no other calls before. */
+struct handout {
+    const struct sy_host *host;
+    const struct tree_contact *contact;
+    int listener, npes;
+    int *caller; /* by PE: who waits for the answer, or -1 */
+    bool *came;
+    int waiting;
+};
+
+static void handout_answer(const struct handout *h, int fd)
 {
-    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC), pe = 0, fresh = 0;
+    double deadline = sy_clock() + ANSWER;
+
+    sy_net_send(fd, h->contact, sizeof *h->contact, &deadline);
+    close(fd);
+}
+
+/* Keeps a caller until all have come. One that calls again has lost its first call. */
+static void handout_keep(struct handout *h, int pe, int fd)
+{
+    if (h->caller[pe] >= 0) {
+        close(h->caller[pe]);
+        h->waiting--;
+    }
+    h->caller[pe] = -1;
+    if (h->waiting == WAITING) {
+        handout_answer(h, fd);
+        return;
+    }
+    h->caller[pe] = fd;
+    h->waiting++;
+}
+
+/* Takes one call. Returns how many PEs have come by it. */
+static int handout_take(struct handout *h)
+{
+    int fd = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC), pe = 0;
     double deadline = sy_clock() + ANSWER;
 
     if (fd < 0)
         return 0;
-    if (sy_unix_same_user(fd) == 1 && sy_net_receive(fd, &pe, sizeof pe, &deadline) == 0 &&
-        pe > 0 && pe < npes && sy_net_send(fd, contact, sizeof *contact, &deadline) == 0) {
-        fresh = !served[pe];
-        served[pe] = true;
+    if (sy_unix_same_user(fd) != 1 || sy_net_receive(fd, &pe, sizeof pe, &deadline) || pe <= 0 ||
+        pe >= h->npes) {
+        close(fd);
+        return 0;
     }
-    close(fd);
+    handout_keep(h, pe, fd);
+    bool fresh = !h->came[pe];
+    h->came[pe] = true;
     return fresh;
 }
 
-static int handout_serve_all(const struct sy_host *host, int listener,
-                             const struct tree_contact *contact, bool *served, int npes,
-                             double seconds, struct sy_error *err)
+static int handout_await_all(struct handout *h, double seconds, struct sy_error *err)
 {
     double begin = sy_clock(), word = FIRST_WORD;
     char missing[SY_LIST_TEXT];
 
-    served[0] = true;
-    for (int count = 1; count < npes;) {
-        struct pollfd wait = {.fd = listener, .events = POLLIN};
+    for (int count = 1; count < h->npes;) {
+        struct pollfd wait = {.fd = h->listener, .events = POLLIN};
         double waited = sy_clock() - begin;
         if (waited > word || waited > seconds)
-            sy_list_missing(served, npes, NULL, NULL, missing, sizeof missing);
+            sy_list_missing(h->came, h->npes, NULL, NULL, missing, sizeof missing);
         if (waited > seconds)
-            return host->fail(
+            return h->host->fail(
                 err, ETIMEDOUT,
                 "waited %.0f s for %s of %d, which did not come to shmem_init; all PEs "
                 "must call it (SHMEM_INIT_TIMEOUT is the limit)",
-                seconds, missing, npes);
+                seconds, missing, h->npes);
         if (waited > word) {
-            host->log(SY_LOG_WARN, "boot", "start-up: waiting for %s of %d to call shmem_init",
-                      missing, npes);
+            h->host->log(SY_LOG_WARN, "boot", "start-up: waiting for %s of %d to call shmem_init",
+                         missing, h->npes);
             word = waited + NEXT_WORD;
         }
         if (poll(&wait, 1, 200) > 0)
-            count += handout_serve(listener, contact, served, npes);
+            count += handout_take(h);
     }
+    return 0;
+}
+
+static int handout_open(struct handout *h, const char *step, struct sy_error *err)
+{
+    struct sockaddr_un address;
+    socklen_t length = handout_name(&address, step);
+
+    h->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    h->caller = malloc((size_t)h->npes * sizeof *h->caller);
+    h->came = calloc((size_t)h->npes, sizeof *h->came);
+    if (h->listener < 0 || !h->caller || !h->came ||
+        bind(h->listener, (struct sockaddr *)&address, length) != 0 ||
+        listen(h->listener, h->npes) != 0)
+        return h->host->fail(err, errno, "the socket @%s on which PEs are awaited: %s",
+                             address.sun_path + 1, strerror(errno));
+    h->came[0] = true;
+    for (int pe = 0; pe < h->npes; pe++)
+        h->caller[pe] = -1;
     return 0;
 }
 
@@ -82,20 +137,20 @@ int sy_slurm_hand_out(const struct sy_host *host, const char *step,
                       const struct tree_contact *contact, int npes, double seconds,
                       struct sy_error *err)
 {
-    struct sockaddr_un address;
-    socklen_t length = handout_name(&address, step);
-    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), rc;
-    bool *served = calloc((size_t)npes, sizeof *served);
+    struct handout h = {.host = host, .contact = contact, .npes = npes};
+    bool open = !handout_open(&h, step, err);
+    int rc = open ? handout_await_all(&h, seconds, err) : -EIO;
 
-    if (listener < 0 || !served || bind(listener, (struct sockaddr *)&address, length) != 0 ||
-        listen(listener, npes) != 0)
-        rc = host->fail(err, errno, "the socket @%s on which PEs are awaited: %s",
-                        address.sun_path + 1, strerror(errno));
-    else
-        rc = handout_serve_all(host, listener, contact, served, npes, seconds, err);
-    if (listener >= 0)
-        close(listener);
-    free(served);
+    for (int pe = 0; open && pe < npes; pe++) {
+        if (h.caller[pe] >= 0 && !rc)
+            handout_answer(&h, h.caller[pe]);
+        else if (h.caller[pe] >= 0)
+            close(h.caller[pe]);
+    }
+    if (h.listener >= 0)
+        close(h.listener);
+    free(h.caller);
+    free(h.came);
     return rc;
 }
 

@@ -58,6 +58,7 @@ starts_tests = \
 	tests/launch/mpi_end.test \
 	tests/launch/mpi_paper.test \
 	tests/launch/hydra.test \
+	tests/launch/late.test \
 	tests/launch/mpirun.test \
 	tests/launch/slurm.test
 TESTS += $(starts_tests)

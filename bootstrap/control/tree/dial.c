@@ -22,7 +22,9 @@ struct attempts {
     unsigned char nonce[SY_RACE_MOST][TREE_NONCE];
     bool opened[SY_RACE_MOST]; /* connected; the first word is said */
     double began[SY_RACE_MOST], until[SY_RACE_MOST], patience;
-    int code; /* of what answered and does not belong to this job; or 0 */
+    int code;    /* of what answered and does not belong to this job; or 0 */
+    bool silent; /* an address has not answered, so nobody knows whether the PE is there */
+    bool deaf;   /* one has connected, and did not answer */
 };
 
 static void dial_add(struct sy_race *race, const struct sy_ip *ip, uint16_t port)
@@ -63,6 +65,8 @@ static void dial_late(struct attempts *all, unsigned i)
     char why[64];
 
     snprintf(why, sizeof why, "no answer within %.1f s", sy_clock() - all->began[i]);
+    all->silent = true;
+    all->deaf = all->deaf || all->opened[i];
     if (all->opened[i])
         dial_drop(all, i, 0, "it connects, and says nothing");
     else
@@ -135,12 +139,13 @@ static int dial_explain(struct tree *tree, struct attempts *all, struct sy_error
     for (unsigned i = 0; i < all->race.begun; i++)
         if (all->wait[i].fd >= 0)
             dial_late(all, i);
-    sy_way_text(all->race.seen,
+    sy_way_text(all->deaf ? 0 : all->race.seen,
                 "SHMEM_CONTROL_PORT_RANGE=A:B chooses them, or SHMEM_ROOT that of PE 0",
                 "SHMEM_CONTROL_INTERFACES", advice, sizeof advice);
     sy_race_text(&all->race, note);
-    return tree->host->fail(err, all->code ? -all->code : ECONNREFUSED, "%s%s",
-                            *note ? note : "no time was left for an attempt", advice);
+    int code = all->code ? -all->code : all->silent || !*note ? ETIMEDOUT : ECONNREFUSED;
+    return tree->host->fail(err, code, "%s%s", *note ? note : "no time was left for an attempt",
+                            advice);
 }
 
 int sy_tree_dial(struct tree *tree, const struct tree_addresses *to, double patience,

@@ -327,7 +327,7 @@ static int join_search_once(struct tree *tree, struct search *search, struct par
     struct sy_error why = {""};
     int rc = join_attempt(tree, search, parent, &why);
 
-    if (!search->stranger || rc != -ECONNREFUSED)
+    if (!search->stranger || (rc != -ECONNREFUSED && rc != -ETIMEDOUT))
         search->cause = why;
     search->stranger = search->stranger || rc == -EACCES;
     search->patience *= 2;

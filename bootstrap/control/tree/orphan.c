@@ -9,15 +9,23 @@
 #include "util/bits.h"
 #include "util/proc.h"
 
-/* What such processes are called, or how their names begin: of Hydra, Open MPI, PRRTE and Slurm. */
-static const char *const launchers[] = {
-    "hydra_pmi_proxy", "pmi_proxy", "mpiexec", "mpirun", "orte", "prte", "slurmstepd"};
+/* What such processes are called: of Hydra, Open MPI, PRRTE and Slurm. Some have the name of their
+ * MPI behind it. A user's script may well have a name that begins in this way. */
+static const char *const launchers[] = {"hydra_pmi_proxy", "pmi_proxy", "mpiexec", "mpirun",
+                                        "orterun",         "orted",     "prte",    "prted",
+                                        "prterun",         "slurmstepd"};
+static const char *const makers[] = {"", ".hydra", ".mpich", ".openmpi"};
 
 static bool orphan_is_launcher(const char *name)
 {
-    for (size_t i = 0; i < SY_COUNT(launchers); i++)
-        if (!strncmp(name, launchers[i], strlen(launchers[i])))
-            return true;
+    for (size_t i = 0; i < SY_COUNT(launchers); i++) {
+        size_t length = strlen(launchers[i]);
+        if (strncmp(name, launchers[i], length) != 0)
+            continue;
+        for (size_t j = 0; j < SY_COUNT(makers); j++)
+            if (!strcmp(name + length, makers[j]))
+                return true;
+    }
     return false;
 }
 
