@@ -45,16 +45,16 @@ static inline bool collectives_group_of(shmem_team_t team, const char *routine,
 
 /* ---- barriers ---- */
 
-static void check_sync(const struct sy_group *group)
+static void check_sync(const struct sy_group *group, bool barrier)
 {
-    SY_COLL_CHECK(group, .routine = SY_COLL_SYNC);
+    SY_COLL_CHECK(group, .routine = SY_COLL_SYNC, .root = barrier);
 }
 
-static void collectives_world_check_sync(void)
+static void collectives_world_check_sync(bool barrier)
 {
     if (SY_UNLIKELY(sy_config.check)) {
         struct sy_group world = sy_group_of_team(&sy_team_world);
-        check_sync(&world);
+        check_sync(&world, barrier);
     }
 }
 
@@ -65,7 +65,7 @@ void pshmem_barrier_all(void)
         fflush(stdout);
         fflush(stderr);
     }
-    collectives_world_check_sync();
+    collectives_world_check_sync(true);
     sy_barrier_world();
 }
 SY_ALIAS(shmem_barrier_all);
@@ -73,20 +73,20 @@ SY_ALIAS(shmem_barrier_all);
 void pshmem_sync_all(void)
 {
     sy_world_need("shmem_sync_all");
-    collectives_world_check_sync();
+    collectives_world_check_sync(false);
     sy_sync_world();
 }
 SY_ALIAS(shmem_sync_all);
 
 int pshmem_team_sync(shmem_team_t team)
 {
-    ON_TEAM("shmem_team_sync", (check_sync(&group), sy_group_sync(&group)));
+    ON_TEAM("shmem_team_sync", (check_sync(&group, false), sy_group_sync(&group)));
 }
 SY_ALIAS(shmem_team_sync);
 
 void pshmem_barrier(int PE_start, int logPE_stride, int PE_size, long *pSync)
 {
-    ON_SET("shmem_barrier", check_sync(&group));
+    ON_SET("shmem_barrier", check_sync(&group, true));
     sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
     sy_group_sync(&group);
 }
@@ -94,7 +94,7 @@ SY_ALIAS(shmem_barrier);
 
 void pshmem_sync(int PE_start, int logPE_stride, int PE_size, long *pSync)
 {
-    ON_SET("shmem_sync", (check_sync(&group), sy_group_sync(&group)));
+    ON_SET("shmem_sync", (check_sync(&group, false), sy_group_sync(&group)));
 }
 SY_ALIAS(shmem_sync);
 

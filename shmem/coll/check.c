@@ -26,9 +26,9 @@ static const char *const names[] = {
 
 enum { NAME = 48, STREAM = 1 << 8 };
 
-/* What members compare, and the routine's name, which may differ: all types of one size are equal
- * here. The slot of a member that is in no such routine has other bytes: data, or a record of two
- * uses ago. */
+/* What members compare, and the routine's name, which has to be the same where it says what is done
+ * with the data: all types of one size are equal to those that only move them. The slot of a member
+ * that is in no such routine has other bytes: data, or a record of two uses ago. */
 struct record {
     uint64_t mark;
     uint64_t size;
@@ -87,6 +87,15 @@ static void coll_check_explain(const struct record *mine, const struct record *o
         known ? coll_check_describe(other, text[1], sizeof text[1]) : "another routine");
 }
 
+/* Whether two members do the same with their data, in the same or the profiling interface's name.
+ */
+static bool coll_check_names_match(const struct record *a, const struct record *b)
+{
+    if ((a->routine & ~STREAM) < SY_COLL_REDUCE)
+        return true;
+    return !strncmp(a->name + (*a->name == 'p'), b->name + (*b->name == 'p'), NAME - 1);
+}
+
 /* Each member looks at the one after it: if all of these are equal, all members are. */
 static void coll_check_members(const struct sy_group *group, const struct sy_coll_call *call,
                                unsigned space, bool stream)
@@ -104,7 +113,7 @@ static void coll_check_members(const struct sy_group *group, const struct sy_col
     int next = sy_data_after(group, group->members.size > 1);
     const struct record *other = sy_group_read_slot(group, next, 0, sizeof room, &room);
     if (memcmp(other, &mine, offsetof(struct record, name)) != 0 ||
-        (space && other->space && space != other->space))
+        !coll_check_names_match(other, &mine) || (space && other->space && space != other->space))
         coll_check_explain(&mine, other, sy_world.pe, sy_members_pe(&group->members, next));
     sy_group_slot_done(group);
 }

@@ -1,6 +1,6 @@
 /* What collective routines are called with. Always: whether their arrays end where their memory
  * does. With SHMEM_CHECK all of their arguments, and whether all members call the same routine with
- * the same size and root. */
+ * the same size and root; routines that only move data are the same for all types of one size. */
 #ifndef SY_COLL_CHECK_H
 #define SY_COLL_CHECK_H
 
@@ -27,7 +27,7 @@ struct sy_coll_call {
     const void *dest, *source;         /* with length 0 they are not looked at */
     size_t dest_length, source_length; /* bytes from the first to the last that is touched */
     size_t size;                       /* bytes that must be the same on all members */
-    int root;                          /* of a broadcast; else 0 */
+    int root;                          /* of a broadcast; of a barrier 1; else 0 */
 };
 
 /* Collective over a team; on an active set only the arguments of this PE are checked. Ends the job,
