@@ -144,8 +144,15 @@ void sy_fcollect(const struct sy_group *group, void *dest, const void *source, s
 
 /* ---- collect ---- */
 
-/* Where a member's length is: at the beginning of its slot, with the data after it where they have
- * room; on an active set in the last word of pSync. */
+/* What a member says of itself, at the beginning of its slot. The data are after the length where
+ * they have room. */
+struct collect_word {
+    size_t length;
+    uint64_t window, offset; /* of its source */
+};
+
+/* Where a member's length is: at the beginning of its slot; on an active set in the last word of
+ * pSync. */
 static size_t *length_word(const struct sy_group *group)
 {
     return group->team ? sy_group_slot(group)
@@ -166,6 +173,36 @@ static bool in_slot(const struct sy_group *group, size_t length)
     return sy_data_small(group, length + sizeof length, SY_SMALL);
 }
 
+void sy_collect_tell(const struct sy_group *group, const void *source, size_t length)
+{
+    struct collect_word *word = sy_group_slot(group);
+
+    word->length = length;
+    if (!length)
+        return;
+    struct sy_target at = sy_rma_target("shmem_collect", source, length, sy_world.pe);
+    word->window = at.window;
+    word->offset = at.offset;
+}
+
+/* On an active set this PE's own source has to tell. */
+void sy_collect_pull(const struct sy_group *group, int i, char *dest, const void *source,
+                     size_t length, size_t mine)
+{
+    if (!mine && group->team) {
+        struct collect_word room;
+        const struct collect_word *word = sy_group_read_slot(group, i, 0, sizeof room, &room);
+        source = sy_windows.entry[word->window].own.base + word->offset;
+    }
+    sy_group_pull(group, i, dest, source, length);
+}
+
+static void collect_pull(const struct sy_group *group, int i, char *dest, const void *source,
+                         size_t length)
+{
+    sy_collect_pull(group, i, dest, source, length, collect_length_of(group, group->members.me));
+}
+
 static void collect_part(const struct sy_group *group, int i, char *dest, const void *source,
                          size_t length)
 {
@@ -176,7 +213,7 @@ static void collect_part(const struct sy_group *group, int i, char *dest, const 
     else if (in_slot(group, length))
         sy_data_copy_slot(group, i, sizeof(size_t), length, dest);
     else
-        sy_group_pull(group, i, dest, source, length);
+        collect_pull(group, i, dest, source, length);
 }
 
 /* Collects all parts into dest. Returns whether a member's source was read, or still is. */
@@ -214,7 +251,7 @@ static void collect_varying_linear(const struct sy_group *group, char *dest, con
         size_t length = collect_length_of(group, i);
         sy_coll_extent(SY_COLL_COLLECT, dest, all + length);
         if (!group->members.me && length)
-            sy_group_pull(group, i, dest + all, source, length);
+            collect_pull(group, i, dest + all, source, length);
         all += length;
     }
     sy_group_sync(group);
@@ -233,10 +270,26 @@ static void collect_staged(const struct sy_group *group, char *dest, const void 
         size_t length = collect_length_of(group, i);
         sy_coll_extent(SY_COLL_COLLECT, dest, all + length);
         if (length)
-            sy_group_pull(group, i, dest + all, source, length);
+            collect_pull(group, i, dest + all, source, length);
         all += length;
     }
     sy_group_sync(group);
+}
+
+/* Says what this PE gives, before the synchronisation after which others look. from_sources: the
+ * others read all data from where they are. */
+static void collect_announce(const struct sy_group *group, const void *source, size_t length,
+                             bool from_sources)
+{
+    bool here = length && in_slot(group, length) && !from_sources;
+
+    if (group->team && !here) {
+        sy_collect_tell(group, source, length);
+        return;
+    }
+    *length_word(group) = length;
+    if (here)
+        sy_copy_bytes(length_word(group) + 1, source, length);
 }
 
 void sy_collect(const struct sy_group *group, void *dest, const void *source, size_t length)
@@ -247,16 +300,13 @@ void sy_collect(const struct sy_group *group, void *dest, const void *source, si
     if (!staged && sy_group_spans(group) && sy_config.collect_algorithm == SY_COLLECT_AUTO &&
         sy_collect_nodes(group, dest, source, length))
         return;
-    size_t *word = length_word(group);
-
-    *word = length;
-    if (length && in_slot(group, length) && !staged)
-        sy_copy_bytes(word + 1, source, length);
+    bool linear = group->team && sy_config.collect_algorithm == SY_COLLECT_LINEAR;
+    collect_announce(group, source, length, staged || linear);
     if (!staged)
         sy_group_sync(group);
     if (staged)
         collect_staged(group, dest, source);
-    else if (group->team && sy_config.collect_algorithm == SY_COLLECT_LINEAR)
+    else if (linear)
         collect_varying_linear(group, dest, source);
     else if (collect_parts(group, dest, source))
         sy_group_sync(group);

@@ -14,4 +14,12 @@ void sy_collect(const struct sy_group *group, void *dest, const void *source, si
 void sy_fcollect_nodes(const struct sy_group *group, char *dest, const void *source, size_t length);
 bool sy_collect_nodes(const struct sy_group *group, char *dest, const void *source, size_t length);
 
+/* A member that gives nothing may have passed anything as its source, so it has to be told where
+ * the others' are. sy_collect_tell writes into this PE's slot of a team what it gives: the length,
+ * and the place where that is not 0. sy_collect_pull reads `length` bytes of member i's source;
+ * mine: what this PE gives. */
+void sy_collect_tell(const struct sy_group *group, const void *source, size_t length);
+void sy_collect_pull(const struct sy_group *group, int i, char *dest, const void *source,
+                     size_t length, size_t mine);
+
 #endif

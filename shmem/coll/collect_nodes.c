@@ -198,6 +198,7 @@ static size_t collect_nodes_piece(const void *how, int node, int k, size_t *at)
 static void collect_nodes_pull_own(const struct parts *p, char *dest, const void *source)
 {
     int local = sy_group_local(p->group), locals = sy_group_locals(p->group);
+    size_t mine = collect_nodes_length_of(p, p->group->members.me);
 
     for (int step = 0; step < locals; step++) {
         int i = sy_group_mate(p->group, (local + step) % locals);
@@ -205,7 +206,8 @@ static void collect_nodes_pull_own(const struct parts *p, char *dest, const void
         if (!step)
             sy_data_copy(dest + collect_nodes_offset_of(p, i), source, length);
         else if (length)
-            sy_group_pull(p->group, i, dest + collect_nodes_offset_of(p, i), source, length);
+            sy_collect_pull(p->group, i, dest + collect_nodes_offset_of(p, i), source, length,
+                            mine);
     }
 }
 
@@ -226,6 +228,7 @@ static void collect_nodes_spread_parts(const struct parts *p, size_t total, bool
     uint64_t steps = sy_spread_steps((size_t)p->group->members.size, total);
     bool tree = sy_tree_fits(p->nodes), alone = sy_group_locals(p->group) == 1;
     bool staged = tree && !entered && total <= collect_nodes_most_staged(p);
+    bool tells = !alone && p->offset; /* else all have the same source */
     struct sy_notify notify = sy_notify_open(p->group, staged ? total : 0, steps);
 
     notify.copies = tree;
@@ -241,6 +244,8 @@ static void collect_nodes_spread_parts(const struct parts *p, size_t total, bool
 
     if (!sy_group_local(p->group))
         sy_spread_enter(&spread);
+    if (tells)
+        sy_collect_tell(p->group, source, collect_nodes_length_of(p, p->group->members.me));
     sy_group_sync_node(p->group);
     if (!alone)
         collect_nodes_pull_own(p, dest, source);
@@ -249,6 +254,8 @@ static void collect_nodes_spread_parts(const struct parts *p, size_t total, bool
     else
         sy_spread_exchange(&spread);
     sy_group_sync_node(p->group);
+    if (tells)
+        sy_group_slot_done(p->group);
     if (!entered) /* each has got something of all */
         sy_notify_met(&notify);
 }

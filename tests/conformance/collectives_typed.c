@@ -365,6 +365,28 @@ static int allocate(void)
     return heap_dest && heap_source && expected;
 }
 
+/* A PE that gives nothing to collect may pass no source. */
+static void check_nothing_given(void)
+{
+    int me = shmem_my_pe(), npes = shmem_n_pes();
+
+    for (int lazy = 0; lazy < npes && npes <= 8; lazy += npes - 1 ? npes - 1 : 1)
+        for (size_t count = 5; count <= 50000; count *= 100) {
+            long *source = shmem_malloc(count * sizeof *source), *at = NULL,
+                 *dest = shmem_calloc(count * (size_t)npes, sizeof *dest);
+            for (size_t i = 0; i < count; i++)
+                source[i] = (long)i * 100 + me;
+            CHECK(!shmem_long_collect(SHMEM_TEAM_WORLD, dest, me == lazy ? NULL : source,
+                                      me == lazy ? 0 : count));
+            at = dest;
+            for (int pe = 0; pe < npes; pe++)
+                for (size_t i = 0; pe != lazy && i < count; i += 1 + count / 8)
+                    CHECK(at[(size_t)(pe - (pe > lazy)) * count + i] == (long)i * 100 + pe);
+            shmem_free(dest);
+            shmem_free(source);
+        }
+}
+
 /* The argument N: every Nth row only. */
 int main(int argc, char **argv)
 {
@@ -379,6 +401,7 @@ int main(int argc, char **argv)
     }
     teams_make(teams);
     check_barriers();
+    check_nothing_given();
     for (int j = 0; j < TEAM_CASES; j++) {
         if (teams[j].team == SHMEM_TEAM_INVALID)
             continue;
