@@ -259,7 +259,8 @@ void *pshmem_ptr(const void *dest, int pe)
 
     if (!pshmem_pe_accessible(pe) || sy_windows_find(dest, &window, &offset))
         return NULL;
-    return sy_windows_memory(pe, window, offset, 1);
+    char *base = sy_windows_peer(window, pe);
+    return base ? base + offset : NULL;
 }
 SY_ALIAS(shmem_ptr);
 

@@ -98,6 +98,8 @@ void sy_amo_slow(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned wid
         sy_staged_copy(window, true, offset, &old, width);
         return;
     }
+    if (op != SY_AMO_FETCH)
+        sy_rma_check_writable(what, &target, address, pe);
     if ((uintptr_t)address % width)
         sy_fatal("%s with PE %d: address %p is not aligned to its %u bytes",
                  sy_callsite_routine(what), pe, address, width);

@@ -52,6 +52,14 @@ static SY_COLD void core_rma_no_counterpart(const char *what, const struct sy_wi
              sy_callsite_routine(what), pe, address, pe, sy_world_place(pe).host);
 }
 
+void sy_rma_check_writable(const char *what, const struct sy_target *target, const void *address,
+                           int pe)
+{
+    if (sy_windows_constant(target->window))
+        sy_fatal("%s with PE %d: %p is a constant of the executable; only reading is possible",
+                 sy_callsite_routine(what), pe, address);
+}
+
 /* SHMEM_CHECK: all PEs have the same blocks, so this PE's records hold for the others' too. */
 static void core_rma_check_block(const char *what, struct sy_heap *heap, const void *address,
                                  size_t length, const char *whose)
@@ -184,6 +192,8 @@ static __attribute__((cold)) void core_rma_slow(shmem_ctx_t ctx, void *remote, v
     if (!length)
         return;
     struct sy_target target = sy_rma_target(what, remote, length, pe);
+    if (put)
+        sy_rma_check_writable(what, &target, remote, pe);
     core_rma_check_local(what, local, length);
     core_rma_check_overlap(what, target.here, local, length);
     if (sy_rma_staged_transfer(what, ctx, &target, local, length, pe, put))
@@ -291,6 +301,8 @@ static void core_rma_strided(shmem_ctx_t ctx, char *remote, char *local, ptrdiff
     pe = sy_ctx_pe(ctx, pe);
     struct sy_target target = core_rma_strided_target(what, remote, remote_stride, block, blocks,
                                                       pe);
+    if (put)
+        sy_rma_check_writable(what, &target, remote, pe);
     bool staged = sy_rma_staged(&target, local, 0, pe), far = !target.here && pe != sy_world.pe;
     if (target.here && !staged && put) {
         core_rma_stride(target.here, local, remote_stride, local_stride, block, blocks);

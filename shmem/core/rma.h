@@ -29,6 +29,10 @@ struct sy_target {
  * operation `what`. */
 struct sy_target sy_rma_target(const char *what, const void *address, size_t length, int pe);
 
+/* Ends the job, naming `what`, where what has been resolved is a constant of the executable. */
+void sy_rma_check_writable(const char *what, const struct sy_target *target, const void *address,
+                           int pe) __attribute__((cold));
+
 /* The description, for a transport, of a transfer between `local` here and a target on PE pe. */
 static inline struct sy_transfer sy_rma_transfer(const struct sy_target *target, const void *local,
                                                  size_t length, int pe)

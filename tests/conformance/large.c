@@ -1,6 +1,6 @@
-/* Large transfers among small ones, of several threads and contexts, between all PEs at once, in the
- * heap, in variables and in a space: what is put, over what was put before a fence, is what comes
- * back; and what a signal, or a word behind a fence, tells of is there.
+/* Large transfers among small ones, of several threads and contexts, between all PEs at once, in
+ * the heap, in variables and in a space: what is put, over what was put before a fence, is what
+ * comes back; and what a signal, or a word behind a fence, tells of is there.
  *
  *   large ROUNDS SEED [THREADS]     in each thread; 0 threads: the program's alone */
 #include <pthread.h>
@@ -26,10 +26,9 @@ static char *memory[KINDS];
 static int me, npes, threads;
 static long rounds;
 
-static const size_t sizes[] = {1,         7,         64,        4096,          32768,
-                               65528,     65535,     65536,     65537,         65545,
-                               99999,     131072,    1 << 20,   (1 << 20) + 1, (1 << 20) - 1,
-                               3 << 19,   200000,    100003,    8,             70000};
+static const size_t sizes[] = {
+    1,     7,      64,      4096,          32768,         65528,   65535,  65536,  65537, 65545,
+    99999, 131072, 1 << 20, (1 << 20) + 1, (1 << 20) - 1, 3 << 19, 200000, 100003, 8,     70000};
 
 /* A thread's own. */
 struct work {
@@ -191,7 +190,8 @@ static void rush(struct work *w, char *to, size_t length, int pe)
     if (length < AREA)
         return;
     for (int i = 0; i < 16; i++)
-        shmem_ctx_getmem_nbi(w->ctx, w->back + (size_t)i * 70000, to + (size_t)i * 70000, 70000, pe);
+        shmem_ctx_getmem_nbi(w->ctx, w->back + (size_t)i * 70000, to + (size_t)i * 70000, 70000,
+                             pe);
     for (int i = 0; i < 32; i++)
         put(w, to, (2 << 20) + (size_t)i * 32768, 32768 - 8, pe);
     quiet(w);

@@ -27,6 +27,34 @@ static long *in_function(void)
     return &hidden;
 }
 
+/* Constants are symmetric objects too, for all that reads them. */
+static const long constants[4] = {101, 202, 303, 404};
+static const int one = 1;
+static void check_constants(int to)
+{
+    static long got[4], all[4 * 64];
+    static int sum;
+    int me = shmem_my_pe(), npes = shmem_n_pes();
+
+    CHECK(shmem_addr_accessible(constants, to) == 1);
+    CHECK(shmem_addr_accessible(table, to) == 1);
+    CHECK(shmem_ptr(constants, me) == (void *)constants);
+    CHECK(shmem_long_g(&constants[2], to) == 303);
+    CHECK(shmem_long_atomic_fetch(&constants[3], to) == 404);
+    shmem_long_get(got, constants, 4, to);
+    CHECK(!memcmp(got, constants, sizeof got));
+    shmem_long_iget(got, constants + 1, 2, 2, 2, to);
+    CHECK(got[0] == 202 && got[2] == 404);
+    shmem_int_sum_reduce(SHMEM_TEAM_WORLD, &sum, &one, 1);
+    CHECK(sum == npes);
+    shmem_long_broadcast(SHMEM_TEAM_WORLD, got, constants, 4, npes - 1);
+    CHECK(!memcmp(got, constants, sizeof got));
+    if (npes <= 64)
+        shmem_long_fcollect(SHMEM_TEAM_WORLD, all, constants, 4);
+    for (int i = 0; i < npes && npes <= 64; i++)
+        CHECK(!memcmp(all + 4 * i, constants, sizeof got));
+}
+
 static void check_values_from_before_main(void)
 {
     CHECK(in_data[0] == 11 && in_data[3] == 44);
@@ -48,6 +76,7 @@ int main(void)
     char local;
 
     check_values_from_before_main();
+    check_constants(to);
     shmem_barrier_all();
     shmem_long_p(&in_data[1], 100 + me, to);
     shmem_long_p(&in_bss[1 << 19], 200 + me, to);

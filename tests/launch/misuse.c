@@ -123,6 +123,22 @@ static void *finish(void *arg)
 }
 
 /* A second thread calls shmem_finalize while PE 0's first is in it, or leaves main. */
+/* Writes to a constant. */
+static void change(const char *how, int pe)
+{
+    static const long constant[4] = {1, 2, 3, 4};
+    long *there = (long *)constant;
+
+    if (strcmp(how, " put") == 0)
+        shmem_long_put(there, from, 2, pe);
+    else if (strcmp(how, " iput") == 0)
+        shmem_long_iput(there, from, 1, 1, 2, pe);
+    else if (strcmp(how, " inc") == 0)
+        shmem_long_atomic_inc(there, pe);
+    else
+        shmem_long_put_signal(to, from, 1, (uint64_t *)there, 1, SHMEM_SIGNAL_SET, pe);
+}
+
 static void finish_twice(const char *what)
 {
     pthread_t thread;
@@ -200,6 +216,8 @@ static void commit(const char *what)
         shmem_long_g(&local, next);
     else if (strcmp(what, "length") == 0)
         shmem_putmem(to, from, (size_t)1 << 40, next);
+    else if (strncmp(what, "constant", 8) == 0)
+        change(what + 8, next);
     else if (strcmp(what, "odd") == 0)
         shmem_long_atomic_inc((long *)((char *)to + 1), next);
     else if (strcmp(what, "root") == 0)

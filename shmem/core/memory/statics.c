@@ -38,8 +38,15 @@ static void statics_add_range(struct sy_statics *found, uintptr_t lo, uintptr_t 
             .base = (char *)lo, .length = hi - lo, .from_file = file_end > lo ? file_end - lo : 0};
 }
 
-/* The writable segments of the first object, which is the main program, without the part that the
- * dynamic linker makes read-only after relocation (RELRO). */
+static void statics_add_constants(struct sy_statics *found, uintptr_t lo, uintptr_t hi)
+{
+    if (lo < hi && found->constants < SY_STATICS_CONSTANTS)
+        found->constant[found->constants++] = (struct sy_statics_range){.base = (char *)lo,
+                                                                        .length = hi - lo};
+}
+
+/* The segments of the first object, which is the main program: those that are writable, without the
+ * part that the dynamic linker makes read-only after relocation (RELRO), and what is only read. */
 static int statics_collect_ranges(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct sy_statics *found = arg;
@@ -53,8 +60,12 @@ static int statics_collect_ranges(struct dl_phdr_info *info, size_t size, void *
         relro_lo = (info->dlpi_addr + p->p_vaddr) & ~(page_size - 1);
         relro_hi = (info->dlpi_addr + p->p_vaddr + p->p_memsz) & ~(page_size - 1);
     }
+    statics_add_constants(found, relro_lo, relro_hi);
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        if (p->p_type == PT_LOAD && !(p->p_flags & (PF_W | PF_X)))
+            statics_add_constants(found, info->dlpi_addr + p->p_vaddr,
+                                  info->dlpi_addr + p->p_vaddr + p->p_memsz);
         if (p->p_type != PT_LOAD || !(p->p_flags & PF_W))
             continue;
         uintptr_t lo = (info->dlpi_addr + p->p_vaddr) & ~(page_size - 1);
@@ -271,6 +282,7 @@ __attribute__((constructor(101))) static void sy_statics_start(void)
     dl_iterate_phdr(statics_collect_ranges, &s);
     dl_iterate_phdr(statics_collect_identity, &s.identity);
     qsort(s.range, s.ranges, sizeof s.range[0], larger_first);
+    qsort(s.constant, s.constants, sizeof s.constant[0], larger_first);
     s.why = refused_by_user();
     if (!s.why)
         s.why = statics_move_all(&s);

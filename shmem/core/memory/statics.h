@@ -1,4 +1,4 @@
-/* The executable's writable data (.data, .bss) as shared memory.
+/* The executable's writable data (.data, .bss) as shared memory, and where its constants are.
  *
  * A constructor of the library, before main, copies the pages in use into a memfd and maps that
  * over the same addresses. From then on other processes that map the memfd see the program's
@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SY_STATICS_RANGES 4
+#define SY_STATICS_RANGES    4
+#define SY_STATICS_CONSTANTS 3 /* ranges */
 
 /* Bytes at the start of the memfd that belong to the control window. */
 #define SY_CONTROL_BOUNCE (UINT64_C(9) << 20) /* the end of it: core/memory/bounce.h */
@@ -27,6 +28,8 @@ struct sy_statics_range {
 struct sy_statics {
     struct sy_statics_range range[SY_STATICS_RANGES]; /* largest first */
     unsigned ranges;
+    struct sy_statics_range constant[SY_STATICS_CONSTANTS]; /* largest first; never moved */
+    unsigned constants;
     unsigned moved;    /* so many of them, from the first on, are in the memfd */
     bool mapped;       /* all are; otherwise only this process reaches the data */
     int fd;            /* the PE's memfd, or -1 until the heap makes one */

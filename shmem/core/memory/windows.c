@@ -161,6 +161,24 @@ void sy_windows_remove(unsigned window)
     *entry = (struct sy_window_entry){.peer = NULL};
 }
 
+static int windows_add_constants(int pe)
+{
+    int rc = 0;
+
+    for (unsigned i = 0; i < sy_statics.constants && !rc; i++) {
+        unsigned window = sy_windows.count + i;
+        const struct sy_region own = {
+            .base = sy_statics.constant[i].base, .length = sy_statics.constant[i].length, .fd = -1};
+        if (window == SY_WINDOWS_START)
+            break;
+        rc = sy_windows_add(window, &own, pe, true);
+        for (int other = 0; other < npes_open && !rc; other++)
+            sy_windows_set_peer(window, other, own.base);
+        sy_windows.constants = i + 1;
+    }
+    return rc;
+}
+
 int sy_windows_open(int pe, int npes, struct sy_error *err)
 {
     const struct sy_memory *memory = &sy_memory;
@@ -184,6 +202,8 @@ int sy_windows_open(int pe, int npes, struct sy_error *err)
                                  .fd_offset = sy_statics.range[i].fd_offset};
         rc = sy_windows_add(sy_windows.count++, &data, pe, true);
     }
+    if (!rc)
+        rc = windows_add_constants(pe);
     return rc ? sy_fail(err, -rc, "no memory for a table of %d PEs", npes) : 0;
 }
 
@@ -195,7 +215,7 @@ void sy_windows_set_peer(unsigned window, int pe, void *base)
 void sy_windows_close(void)
 {
     sy_windows_hot(0, false, false);
-    for (unsigned i = 0; i < sy_windows.count; i++)
+    for (unsigned i = 0; i < sy_windows.count + sy_windows.constants; i++)
         sy_windows_remove(i);
     if (sy_windows.late)
         munmap(sy_windows.late, (size_t)npes_open);
@@ -303,7 +323,7 @@ void sy_windows_hot_space(unsigned window)
 
 void *sy_windows_memory(int pe, unsigned window, uint64_t offset, size_t length)
 {
-    if (window >= SY_REGIONS || pe < 0 || pe >= npes_open)
+    if (window >= SY_REGIONS || pe < 0 || pe >= npes_open || sy_windows_constant(window))
         return NULL;
     const struct sy_window_entry *entry = &sy_windows.entry[window];
     if (!entry->peer || offset > entry->own.length || length > entry->own.length - offset)

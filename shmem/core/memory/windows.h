@@ -35,6 +35,10 @@ struct sy_window_entry {
 
 struct sy_windows {
     unsigned count; /* of those that are there from the start, which come first */
+    /* So many windows of the executable's constants follow, as numbers are free before
+     * SY_WINDOWS_START. They are equal on all PEs that run it, so this PE's own stand for every
+     * PE's, and no transport knows them. */
+    unsigned constants;
     struct sy_window_entry entry[SY_REGIONS];
     char *late; /* npes flags, NULL: none. PEs whose windows are mapped when they are first used, by
                    `map`, which ends the job if it cannot. Only where one thread makes all calls. */
@@ -190,6 +194,12 @@ static inline bool sy_windows_usable(unsigned window, int pe)
     return !absent || !absent[pe];
 }
 
+/* Whether a window has constants, which nobody writes. */
+static inline bool sy_windows_constant(unsigned window)
+{
+    return window >= sy_windows.count && window < sy_windows.count + sy_windows.constants;
+}
+
 /* Whether a window of PE pe is mapped, or will be when it is used. */
 bool sy_windows_has(unsigned window, int pe);
 
@@ -216,7 +226,8 @@ void sy_windows_slow(bool slow);
 /* The window and offset of a user's address: 0, or -EFAULT if it is not symmetric. */
 int sy_windows_find(const void *address, unsigned *window, uint64_t *offset);
 
-/* As struct sy_host's member: bounds-checked address of another's memory, or NULL. */
+/* As struct sy_host's member: bounds-checked address of another's memory that may be written, or
+ * NULL. */
 void *sy_windows_memory(int pe, unsigned window, uint64_t offset, size_t length);
 
 #endif

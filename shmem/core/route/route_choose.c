@@ -233,7 +233,7 @@ static int route_choose_reset(bool (*same_layout)(int pe), struct sy_error *err)
     memset(sy_routes.of, SY_TRANSPORT_NONE, npes);
     for (int pe = 0; pe < sy_world.npes; pe++)
         sy_routes.other[pe] = !same_layout(pe);
-    for (unsigned w = SY_WINDOW_DATA; w < sy_windows.count; w++)
+    for (unsigned w = SY_WINDOW_DATA; w < sy_windows.count + sy_windows.constants; w++)
         sy_windows.entry[w].absent = sy_routes.other;
     return 0;
 }
