@@ -118,10 +118,6 @@ struct sy_host {
 
     const struct sy_start *start; /* for bootstraps, and limits of the start: see bootstrap.h */
 
-    /* SHMEM_TRANSPORTS names transports. A transport that is rarely the best choice may answer
-     * -ENODEV to open() where this is false. */
-    bool named;
-
     /* A thread that waits soon sleeps: there are more PEs than processors for them, or SHMEM_WAIT
      * says so. Not known yet in open() of a transport with SY_NODE_ONLY. */
     bool crowded;

@@ -121,6 +121,10 @@ struct sy_instance {
      * ended, with the ticket of that call, from any thread. It does not wait, and calls no function
      * of the transport. */
     void (*large_done)(void *receiver, void *ticket);
+
+    /* SHMEM_TRANSPORTS names it, or a rule of SHMEM_ROUTES prefers or requires it. A transport that
+     * is rarely the best choice may answer -ENODEV to open() where this is false. */
+    bool named;
 };
 
 struct sy_transport_ctx;    /* the plugin's: an ordering and completion domain */

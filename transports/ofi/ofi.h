@@ -40,6 +40,7 @@ struct ofi_state {
     /* constant since connect() has returned, and written by one thread before */
     const struct sy_host *host;
     const char *name; /* of the instance */
+    bool named;       /* as the instance */
     const struct ofi_settings *settings;
     struct ofi_peer *peer;     /* npes */
     struct sy_regions regions; /* for the requests of others */

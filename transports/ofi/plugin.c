@@ -165,6 +165,7 @@ static int plugin_open(const struct sy_host *host, const struct sy_instance *ins
     sy_ofi_reset(ofi, host);
     ofi->settings = instance->settings;
     ofi->name = instance->name;
+    ofi->named = instance->named;
     int rc = sy_ofi_choose(ofi, err);
     if (!rc)
         rc = sy_ofi_keys_open(ofi, err);

@@ -29,7 +29,8 @@ static unsigned drops;
 
 /* ---- which transports ---- */
 
-bool sy_routes_named(const char *wanted)
+/* Whether `wanted` lists transports by name; each of them must then open. */
+static bool route_are_named(const char *wanted)
 {
     return wanted[0] != '^' && strcmp(wanted, "auto") != 0;
 }
@@ -255,17 +256,20 @@ static int route_load_auto(const char *excluded, const struct sy_plugin *found, 
 {
     for (size_t i = 0; i < count; i++) {
         struct sy_error why = {""};
+        bool wanted = sy_route_rules_want(found[i].name);
         if (sy_words_have(excluded, ',', found[i].name, strlen(found[i].name)))
             continue;
         int rc = route_load(&found[i], found[i].name, options, &why);
+        struct sy_route_transport *t = &sy_routes.transport[sy_routes.loaded - !rc];
         if (rc ==
             -EINVAL) /* a bad option value is the user's to mend, not a reason to go without */
             return sy_fail(err, EINVAL, "%s", why.text);
         if (rc)
             sy_log(SY_LOG_WARN, "routes", "transport %s: %s", found[i].name, why.text);
-        else if (sy_routes.transport[sy_routes.loaded - 1].table->priority < 0 &&
-                 !sy_route_rules_want(found[i].name))
+        else if (t->table->priority < 0 && !wanted)
             route_unload(&sy_routes.transport[--sy_routes.loaded]);
+        else
+            t->ruled = wanted;
     }
     qsort(sy_routes.transport, sy_routes.loaded, sizeof sy_routes.transport[0], route_lower_first);
     return 0;
@@ -275,7 +279,7 @@ int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_err
 {
     size_t count;
     struct sy_plugin *found = sy_plugins_find("transport", &count);
-    bool exclude = wanted[0] == '^', named = sy_routes_named(wanted);
+    bool exclude = wanted[0] == '^', named = route_are_named(wanted);
     const char *list = exclude ? wanted + 1 : named ? wanted : "";
     int rc = route_check_names(list, exclude, found, count, err);
 
@@ -324,8 +328,10 @@ static bool route_is_lone(const struct sy_transport *table)
 static int route_open_one(unsigned i, const struct sy_host *host, struct sy_error *err)
 {
     struct sy_route_transport *t = &sy_routes.transport[i];
-    struct sy_instance instance = {
-        .size = sizeof instance, .name = t->plugin.name, .settings = t->settings};
+    struct sy_instance instance = {.size = sizeof instance,
+                                   .name = t->plugin.name,
+                                   .settings = t->settings,
+                                   .named = t->named};
 
     t->lone = route_is_lone(t->table);
     sy_stall_enter(t->plugin.name, "open");
@@ -383,6 +389,23 @@ bool sy_routes_span_node(void)
            !sy_route_rules_name(0);
 }
 
+/* A transport that is rarely the best choice leaves itself out where it is not named. Where a rule
+ * names it, it comes last, and so is used for the rule's pairs alone where others reach. Returns
+ * whether it is to be opened once more. */
+static bool route_put_last(unsigned i)
+{
+    struct sy_route_transport t = sy_routes.transport[i];
+    unsigned behind = sy_routes.loaded - i - 1;
+
+    if (!t.ruled || t.named)
+        return false;
+    t.named = true;
+    t.rank = INT32_MAX;
+    memmove(&sy_routes.transport[i], &sy_routes.transport[i + 1], behind * sizeof t);
+    sy_routes.transport[i + behind] = t;
+    return true;
+}
+
 /* A child process must not use its parent's connections: what it sent or received would be missing
  * there. */
 static void route_after_fork_in_child(void)
@@ -401,6 +424,8 @@ static int route_open_all(const struct sy_host *host, bool beyond, struct sy_err
             return 0;
         int failed = route_open_one(sy_routes.count, host, &why);
         bool needless = failed == -ENODEV && host->npes == 1; /* nobody is there to be reached */
+        if (failed == -ENODEV && !needless && route_put_last(sy_routes.count))
+            continue;
         if (!failed) {
             sy_routes.count++;
         } else if (t->required && !needless) {

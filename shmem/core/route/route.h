@@ -42,6 +42,7 @@ struct sy_route_transport {
     int32_t rank;         /* lower ones are tried first; from SHMEM_TRANSPORTS or the priorities */
     bool required;        /* by name: the job stops where it cannot be used */
     bool named;           /* by name, if only as one that may be missing */
+    bool ruled;           /* a rule prefers or requires it, and SHMEM_TRANSPORTS names none */
     bool connected;       /* its connect has returned 0 */
     bool faulted;         /* its reach has given an answer of no use */
     _Atomic bool carries; /* some PE's data goes through its data calls, not only by mapping */
@@ -93,9 +94,6 @@ bool sy_routes_span_node(void);
 
 /* The most that sy_routes_pack can write when all loaded transports are open. */
 size_t sy_routes_pack_room(void);
-
-/* Whether `wanted` lists transports by name; each of them must then open. */
-bool sy_routes_named(const char *wanted);
 
 /* Writes names and addresses of the opened transports, for other PEs; returns the length. */
 size_t sy_routes_pack(char *buffer, size_t room);

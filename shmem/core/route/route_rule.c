@@ -70,7 +70,7 @@ static bool route_rule_parse_selector(struct selector *s, const char *text)
             text += length;
         }
     }
-    if (!*text || strlen(text) >= sizeof s->text)
+    if (!*text || strlen(text) >= sizeof s->text || (s->kind == HOST && strchr(text, ':')))
         return false;
     strcpy(s->text, text);
     if (s->kind == NET)

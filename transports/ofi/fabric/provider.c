@@ -420,8 +420,8 @@ int sy_ofi_choose(struct ofi_state *ofi, struct sy_error *err)
     if (rc)
         return rc;
     /* Asking libfabric takes longer than the rest of a job's start. */
-    if (!ofi->host->named && automatic(ofi->settings->provider) &&
-        automatic(ofi->settings->fabric) && automatic(ofi->settings->domain))
+    if (!ofi->named && automatic(ofi->settings->provider) && automatic(ofi->settings->fabric) &&
+        automatic(ofi->settings->domain))
         return ofi->host->fail(err, ENODEV,
                                "neither it nor a provider, SHMEM_OFI_PROVIDER, is asked for");
     if ((rc = sy_ofi_load(ofi, err)))
