@@ -212,7 +212,6 @@ static int world_start(struct sy_error *err)
         rc = world_join_job(options, err);
     if (!rc)
         rc = world_make_memory(err);
-    host.named = sy_routes_named(sy_config.transports);
     if (!rc)
         rc = sy_route_rules_open(sy_config.routes, options, err);
     if (!rc)
@@ -240,13 +239,15 @@ static int world_start(struct sy_error *err)
 
 /* Sets output to be line-buffered, so that it is visible when it is printed, above all if the PE
  * then hangs or crashes; the C library would keep some KiB of it where stdout is a pipe. A stream
- * whose buffer has a size is in use, or set by the program. */
+ * whose buffer has a size is in use, or set by the program. The pipe of a program that runs by
+ * itself is the user's, and has no launcher behind it. */
 static void world_print_by_lines(void)
 {
     struct stat out;
+    bool launched = sy_world.npes > 1 || secure_getenv("SHMEM_BOOT_PE");
 
-    if (sy_config.line_buffered && sy_world.npes > 1 && !__fbufsize(stdout) &&
-        !fstat(STDOUT_FILENO, &out) && (S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode)))
+    if (sy_config.line_buffered && launched && !__fbufsize(stdout) && !fstat(STDOUT_FILENO, &out) &&
+        (S_ISFIFO(out.st_mode) || S_ISSOCK(out.st_mode)))
         setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
