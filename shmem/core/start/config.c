@@ -74,7 +74,7 @@ static const struct sy_option rows[] = {
      "names of those that are not to be used; or auto for all that work here"},
     {"routes", SY_OPTION_LIST, SY_OPTION_JOB, AT(config.routes), "", NULL, 0, 0, NULL,
      "Rules for the transports between certain PEs, such as from=node0* to=net:10.0.0.0/8 prefer=a,b with "
-     "prefer, require or exclude; PEs are selected by a pattern for host names, net:, pe:0-3 or node:0-1"},
+     "prefer, require or exclude; PEs are selected by a pattern for host names, which host: may stand before, net:, pe:0-3 or node:0-1"},
     {"show_routes", SY_OPTION_BOOL, 0, AT(config.show_routes), "off", NULL, 0, 0, NULL,
      "Print at start-up, on PE 0, which transport each pair of PEs uses, and why"},
     {"init_timeout", SY_OPTION_SECONDS, 0, AT(config.start.init_timeout), "120", NULL, 0, 0, NULL,
@@ -120,7 +120,7 @@ static const struct sy_option rows[] = {
     {"barriers_flush", SY_OPTION_BOOL, 0, AT(config.barriers_flush), "off", NULL, 0, 0, NULL,
      "Flush stdout and stderr in every shmem_barrier_all"},
     {"line_buffered", SY_OPTION_BOOL, 0, AT(config.line_buffered), "on", NULL, 0, 0, NULL,
-     "Write stdout line by line, as on a terminal, where a job's PEs have a pipe to the launcher; a program "
+     "Write stdout line by line, as on a terminal, where a PE has a pipe to the launcher; a program "
      "that has printed, or chosen a buffer, before it starts the library keeps it"},
     {"progress", SY_OPTION_CHOICE, 0, AT(config.progress), "auto", "auto|thread|polling", 0, 0, NULL,
      "Who receives what arrives from PEs whose memory is not mapped: a thread that keeps out of the way "
@@ -148,7 +148,9 @@ static const struct sy_option rows[] = {
     {"symmetric_heap_use_huge_pages", SY_OPTION_BOOL, SY_OPTION_JOB, AT(config.huge_pages), "off", NULL, 0, 0,
      NULL, "The same as SHMEM_SYMMETRIC_HUGE_PAGES=2M"},
     {"check", SY_OPTION_BOOL, 0, AT(config.check), "off", NULL, 0, 0, NULL,
-     "Check the arguments of every call and stop with an explanation where one is wrong"},
+     "Check more of each call, and stop with an explanation where it is wrong: ends and freed blocks of the heap, "
+     "destroyed handles, misaligned atomic operations, overlap, and members of a team that are in different "
+     "collective routines, or in one with other sizes or roots; not strides, nor what a wait is given"},
     {"backtrace", SY_OPTION_FLAG, 0, AT(config.backtrace), "on", NULL, 0, 0, NULL,
      "Where the program crashes, write which signal it was and a short backtrace, unless the program has a "
      "handler for that signal"},
@@ -195,7 +197,7 @@ static const struct sy_option rows[] = {
      "PEs that write messages below errors, such as 0,4-7; empty for all"},
     {"log.file", SY_OPTION_STRING, 0, AT(config.log_file), "", NULL, 0, 0, NULL,
      "File that messages are appended to, with %h for the host, %j the job, %p the process id, %r the "
-     "PE and %% a percent sign; empty for stderr, which errors are always written to"},
+     "PE and %% a percent sign; empty for stderr, which errors are always written to, as is what comes before the PE knows its number"},
     {"warn_unknown_env", SY_OPTION_BOOL, 0, AT(config.warn_unknown_env), "on", NULL, 0, 0, NULL,
      "Warn about SHMEM_ variables that no option is named by"},
     {"config", SY_OPTION_STRING, SY_OPTION_EARLY, AT(config_file), "", NULL, 0, 0, NULL,
