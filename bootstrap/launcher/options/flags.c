@@ -150,6 +150,13 @@ static int flags_apply(struct sy_parser *parser, const struct sy_flag *flag)
     }
 }
 
+/* Moves *words to the word that follows, and returns it. After the last one, *words stays and NULL
+ * is returned: nothing comes behind the end of a list from a file. */
+static char *flags_next_word(char ***words)
+{
+    return (*words)[1] ? *++*words : NULL;
+}
+
 /* The option at *words; moves *words to its last word. */
 static int flags_parse_option(struct sy_parser *parser, char ***words)
 {
@@ -179,12 +186,12 @@ static int flags_parse_option(struct sy_parser *parser, char ***words)
     if (!flag->value && parser->value)
         return sy_flags_wrong("option '%s' takes no value", word);
     if (flag->value && !parser->value && !optional) {
-        parser->value = *++*words;
+        parser->value = flags_next_word(words);
         if (!parser->value)
             return sy_flags_wrong("option '%s' needs a value: %s", word, flag->value);
     }
     if (flag->kind == SY_FLAG_PAIR) {
-        parser->second = *++*words;
+        parser->second = flags_next_word(words);
         if (!parser->second)
             return sy_flags_wrong("option '%s' needs two words: VAR VALUE", word);
     }
