@@ -32,11 +32,14 @@ static void head_signals_forwarded_signal(struct ev_loop *loop, ev_signal *watch
 }
 
 /* Stops the PEs and oshrun together. SIGSTOP, since a process whose group is orphaned ignores the
- * default action of SIGTSTP. The time spent so does not count for the limits of time. */
+ * default action of SIGTSTP. The time spent so does not count for the limits of time, among
+ * them those within which PEs end or answer. */
 static void head_signals_stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
     struct sy_run *run = watcher->data;
-    ev_timer *limits[] = {&run->gather_limit, &run->spawn_limit, &run->limit};
+    ev_timer *limits[] = {&run->gather_limit,   &run->spawn_limit,  &run->limit,
+                          &run->abort.wait,     &run->ending.timer, &run->traces.limit,
+                          &run->waiting.answers};
     double left[SY_COUNT(limits)];
 
     (void)events;
