@@ -611,6 +611,50 @@ START_TEST(traces_that_do_not_come)
 }
 END_TEST
 
+/* PE 1 ends before it is looked at, PE 2 while it is, so that its trace comes later. */
+START_TEST(the_time_is_over_and_some_end)
+{
+    sy_waiting_trace(&run);
+    for (int i = 0; i < PES; i++)
+        says(i, "computing", -1);
+    sy_waiting_traced(&pes[0], "#0 main");
+    leaves(1);
+    leaves(2);
+    sy_waiting_traced(&pes[2], "no stack");
+    ck_assert(!run.ending.begun);
+    sy_waiting_traced(&pes[3], "#0 main");
+    ck_assert_int_eq(run.status, 124);
+    UNSAID("no stack");
+}
+END_TEST
+
+START_TEST(the_time_is_over_and_all_end)
+{
+    sy_waiting_trace(&run);
+    for (int i = 0; i < PES; i++)
+        says(i, "computing", -1);
+    for (int i = 0; i < PES; i++) {
+        ck_assert(!run.ending.begun);
+        leaves(i);
+    }
+    ck_assert_int_eq(run.status, 124);
+}
+END_TEST
+
+/* The last end is judged before the end for the time limit begins. */
+START_TEST(the_time_is_over_and_one_fails)
+{
+    sy_waiting_trace(&run);
+    for (int i = 0; i < PES; i++)
+        says(i, "computing", -1);
+    for (int i = 0; i < PES - 1; i++)
+        leaves(i);
+    exits(PES - 1, 3);
+    sy_judge(&run);
+    ck_assert_int_eq(run.status, 3);
+}
+END_TEST
+
 /* PEs are being asked whether all are blocked; PE 3 is stopped. */
 START_TEST(the_time_is_over_meanwhile)
 {
@@ -646,7 +690,8 @@ static Suite *judge_suite(void)
         {"reports",
          {a_stall_is_reported_once, who_does_not_answer_is_named, a_start_that_takes_long,
           the_time_is_over, traces_that_do_not_come, the_time_is_over_meanwhile,
-          answers_that_wait_are_taken}},
+          the_time_is_over_and_some_end, the_time_is_over_and_all_end,
+          the_time_is_over_and_one_fails, answers_that_wait_are_taken}},
     };
     Suite *suite = suite_create("judge");
 

@@ -113,8 +113,11 @@ void sy_judge(struct sy_run *run)
     }
     judge(run);
     for (int i = 0; i < run->npes; i++) {
-        run->report.pes[i].gone = run->report.pes[i].gone || run->pes[i].just_ended;
+        if (!run->pes[i].just_ended)
+            continue;
+        run->report.pes[i].gone = true;
         run->pes[i].just_ended = false;
+        sy_waiting_ended(&run->pes[i]);
     }
     sy_report_look(&run->report);
     sy_run_check_gone(run);

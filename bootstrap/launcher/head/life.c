@@ -70,6 +70,8 @@ void sy_run_check_gone(struct sy_run *run)
     sy_input_close(&run->input);
     if (run->abort.asked)
         sy_ending_begin(run, run->abort.status, 0);
+    else if (run->traces.running) /* the time was over before they left */
+        sy_ending_begin(run, SY_FLAGS_OVERDUE, 0);
     sy_nodes_send(run, SY_DAEMON_FINISH, run->ending.begun);
     if (!run->node[0].local)
         ev_timer_again(run->loop, &run->last_commands);

@@ -48,6 +48,7 @@ struct sy_pe {
     bool finalized;    /* has been there, and is not any more */
     bool aborted;      /* has asked to end the job: how it ends itself does not matter */
     bool traced;       /* its stack trace has come */
+    bool trace_due;    /* it is to come */
     bool explained;    /* an error of the library has come through its stderr */
     int said;          /* messages about its start */
     size_t room[2];    /* bytes of stdout and stderr that may come */
@@ -183,6 +184,9 @@ void sy_waiting_init(struct sy_run *run);
 /* The time of --timeout is over: reports where the PEs are, then ends the job. */
 void sy_waiting_trace(struct sy_run *run);
 void sy_waiting_traced(struct sy_pe *pe, const char *text);
+/* A PE has ended, and was judged: its stack trace is not waited for any more. One that comes all
+ * the same is dropped. */
+void sy_waiting_ended(struct sy_pe *pe);
 /* How a PE has ended: "has exited with status 0", "was killed by signal 9". The text is valid until
  * the next call. */
 const char *sy_waiting_how_ended(const struct sy_pe *pe);

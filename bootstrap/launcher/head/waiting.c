@@ -151,7 +151,7 @@ static void waiting_end_for_time(struct sy_run *run)
         return;
     run->traces.running = false;
     ev_timer_stop(run->loop, &run->traces.limit);
-    sy_ending_begin(run, 124, SY_GRACE_ASKED);
+    sy_ending_begin(run, SY_FLAGS_OVERDUE, SY_GRACE_ASKED);
 }
 
 static void waiting_tell(struct sy_report *report, bool deadlock)
@@ -185,11 +185,24 @@ static void waiting_traces_late(struct ev_loop *loop, ev_timer *timer, int event
     waiting_end_for_time(run);
 }
 
+static void waiting_trace_over(struct sy_pe *pe)
+{
+    pe->trace_due = false;
+    pe->run->traces.left--;
+    waiting_end_for_time(pe->run);
+}
+
+void sy_waiting_ended(struct sy_pe *pe)
+{
+    if (pe->trace_due)
+        waiting_trace_over(pe);
+}
+
 void sy_waiting_traced(struct sy_pe *pe, const char *text)
 {
     struct sy_run *run = pe->run;
 
-    if (run->ending.begun || !run->traces.running)
+    if (run->ending.begun || !pe->trace_due)
         return;
     sy_run_say(run, SY_SAY_ENDING, "PE %d on host %s (pid %d):", pe->number, pe->node->name,
                (int)pe->pid);
@@ -199,8 +212,7 @@ void sy_waiting_traced(struct sy_pe *pe, const char *text)
         sy_run_say(run, SY_SAY_ENDING, "  %.*s", (int)length, text);
         text += length + (text[length] == '\n');
     }
-    run->traces.left--;
-    waiting_end_for_time(run);
+    waiting_trace_over(pe);
 }
 
 void sy_waiting_trace(struct sy_run *run)
@@ -215,6 +227,8 @@ void sy_waiting_trace(struct sy_run *run)
         return;
     }
     run->traces.left = run->flags->no_traces ? 0 : run->living;
+    for (int pe = 0; pe < run->npes; pe++)
+        run->pes[pe].trace_due = run->pes[pe].alive && run->traces.left;
     sy_report_ask(&run->report);
     if (run->traces.left) {
         ev_timer_start(run->loop, &run->traces.limit);

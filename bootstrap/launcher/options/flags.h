@@ -37,6 +37,7 @@ enum sy_inherit {
 
 enum { SY_STDIN_NONE = -2, SY_STDIN_ALL = -1 }; /* or the number of a PE */
 
+#define SY_FLAGS_OVERDUE   124 /* the status after --timeout */
 #define SY_FLAGS_UNWRITTEN 125 /* the status where output cannot be written */
 
 struct sy_flags {
