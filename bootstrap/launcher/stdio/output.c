@@ -12,6 +12,8 @@ struct sy_file {
     struct sy_file *next;
     char *name;
     int fd;
+    dev_t device; /* these two are the file, whatever its name */
+    ino_t inode;
     struct sy_out_file out_file;
 };
 
@@ -23,34 +25,63 @@ static void output_open_out_file(struct sy_outputs *outputs, struct sy_out_file 
     sy_out_file_open(out_file, outputs->loop, fd);
 }
 
+static bool output_leads_to(int fd, const struct stat *to)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && st.st_dev == to->st_dev && st.st_ino == to->st_ino;
+}
+
 void sy_outputs_open(struct sy_outputs *outputs)
 {
-    struct stat out, err;
+    struct stat out;
 
     output_open_out_file(outputs, &outputs->out, STDOUT_FILENO);
     output_open_out_file(outputs, &outputs->err, STDERR_FILENO);
     /* With 2>&1 the lines of both go through one output, or they would mix in the file. */
     outputs->err_out_file = &outputs->err;
-    if (fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
-        out.st_dev == err.st_dev && out.st_ino == err.st_ino)
+    if (fstat(STDOUT_FILENO, &out) == 0 && output_leads_to(STDERR_FILENO, &out))
         outputs->err_out_file = &outputs->out;
+}
+
+/* The output that leads to a file already, or NULL. A second one would empty the file, and would
+ * write over what the first one has written. */
+static struct sy_out_file *output_find(struct sy_outputs *outputs, const char *name)
+{
+    struct stat st;
+    bool there = stat(name, &st) == 0;
+
+    if (there && output_leads_to(STDOUT_FILENO, &st))
+        return &outputs->out;
+    if (there && output_leads_to(STDERR_FILENO, &st))
+        return &outputs->err;
+    for (struct sy_file *file = outputs->files; file; file = file->next) {
+        if (strcmp(file->name, name) == 0 ||
+            (there && file->device == st.st_dev && file->inode == st.st_ino))
+            return &file->out_file;
+    }
+    return NULL;
 }
 
 struct sy_out_file *sy_outputs_file(struct sy_outputs *outputs, const char *name)
 {
+    struct sy_out_file *found = output_find(outputs, name);
     struct sy_file *file;
+    struct stat st;
     int fd;
 
-    for (file = outputs->files; file; file = file->next) {
-        if (strcmp(file->name, name) == 0)
-            return &file->out_file;
-    }
+    if (found)
+        return found;
     fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
     if (fd < 0)
         return NULL;
     file = sy_memory_zeroed(1, sizeof *file);
     file->name = sy_memory_string(name);
     file->fd = fd;
+    if (fstat(fd, &st) == 0) {
+        file->device = st.st_dev;
+        file->inode = st.st_ino;
+    }
     file->next = outputs->files;
     outputs->files = file;
     output_open_out_file(outputs, &file->out_file, fd);

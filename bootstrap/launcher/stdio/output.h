@@ -21,8 +21,9 @@ struct sy_outputs {
 /* loop, broken, emptied and owner are set by the caller. */
 void sy_outputs_open(struct sy_outputs *outputs);
 
-/* The output for a file; PEs whose patterns give the same name share it. NULL: it cannot be opened,
- * errno says why. */
+/* The output for a file, which is emptied. Names of the same file share it, also with stdout or
+ * stderr where they lead there; then it is not emptied. NULL: it cannot be opened, errno says why.
+ */
 struct sy_out_file *sy_outputs_file(struct sy_outputs *outputs, const char *name);
 
 /* "stdout", "stderr", or the name of the file. */
