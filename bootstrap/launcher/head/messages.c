@@ -317,7 +317,8 @@ static struct sy_out_file *messages_choose_out_file(struct sy_pe *pe, const char
     name = sy_outputs_expand(pattern, pe->number, pe->node->name);
     out_file = sy_outputs_file(&run->outputs, name);
     if (!out_file && !run->ending.begun) {
-        sy_run_say(run, SY_SAY_ALWAYS, "cannot write to '%s': %m%s", name,
+        sy_run_say(run, SY_SAY_ALWAYS, "cannot write to '%s': %s%s", name,
+                   errno == ENXIO ? "it is a FIFO that nobody reads, or a socket" : strerror(errno),
                    sy_ending_rest(run, false));
         sy_ending_begin(run, SY_FLAGS_UNWRITTEN, SY_GRACE_FAILED);
     }

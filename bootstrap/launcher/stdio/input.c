@@ -4,8 +4,11 @@
 #include "bootstrap/launcher/stdio/input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"
@@ -26,6 +29,8 @@ void sy_input_close(struct sy_input *input)
     input->open = false;
     ev_io_stop(input->loop, &input->read);
     ev_timer_stop(input->loop, &input->background);
+    if (input->fd != STDIN_FILENO)
+        close(input->fd);
     free(input->wants);
     free(input->owes);
     input->wants = input->owes = NULL;
@@ -35,6 +40,31 @@ static void wait_for_foreground(struct sy_input *input)
 {
     ev_io_stop(input->loop, &input->read);
     ev_timer_again(input->loop, &input->background);
+}
+
+/* Others may read the same stdin, another oshrun for one: what was there a moment ago may be theirs
+ * by now, and the loop must not wait for more. The flags of stdin are shared with them too, so a
+ * pipe or a terminal is opened a second time. Where it cannot be, or stdin is only for writing, it
+ * is read as it is. The loop watches stdin itself: a FIFO that was opened when its last writer had
+ * gone does not tell of its end. */
+static void input_choose_fd(struct sy_input *input)
+{
+    int flags = fcntl(STDIN_FILENO, F_GETFL), own = -1;
+    struct stat st;
+
+    input->fd = STDIN_FILENO;
+    if (fstat(STDIN_FILENO, &st) != 0 || (flags & O_ACCMODE) == O_WRONLY)
+        return;
+    input->socket = S_ISSOCK(st.st_mode);
+    if (S_ISFIFO(st.st_mode) || isatty(STDIN_FILENO))
+        own = open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (own >= 0)
+        input->fd = own;
+}
+
+static ssize_t input_read(const struct sy_input *input, char *data, size_t size)
+{
+    return input->socket ? recv(input->fd, data, size, MSG_DONTWAIT) : read(input->fd, data, size);
 }
 
 static void input_readable(struct ev_loop *loop, ev_io *io, int events)
@@ -48,7 +78,7 @@ static void input_readable(struct ev_loop *loop, ev_io *io, int events)
         wait_for_foreground(input);
         return;
     }
-    n = read(STDIN_FILENO, data, sizeof data);
+    n = input_read(input, data, sizeof data);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n < 0 && errno == EIO && input_in_background()) {
@@ -106,6 +136,7 @@ void sy_input_open(struct sy_input *input, struct ev_loop *loop)
     input->owes = sy_memory_zeroed((size_t)input->npes, sizeof *input->owes);
     for (int pe = 0; pe < input->npes; pe++)
         input->readers += input->wants[pe];
+    input_choose_fd(input);
     ev_io_init(&input->read, input_readable, STDIN_FILENO, EV_READ);
     ev_timer_init(&input->background, input_look_again, 0., LOOK_AGAIN);
     input->read.data = input->background.data = input;

@@ -15,6 +15,8 @@ struct sy_input {
     int npes;
     int readers;    /* PEs that want more */
     int unanswered; /* of them, those that owe */
+    int fd;         /* what is read: stdin, or its file opened a second time */
+    bool socket;    /* that is what stdin is */
     ev_io read;
     ev_timer background; /* looks whether the terminal has become ours */
     /* Sends a piece, or the end (length 0), to all PEs that want it. */

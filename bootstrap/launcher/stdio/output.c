@@ -72,7 +72,7 @@ struct sy_out_file *sy_outputs_file(struct sy_outputs *outputs, const char *name
 
     if (found)
         return found;
-    fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+    fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
     if (fd < 0)
         return NULL;
     file = sy_memory_zeroed(1, sizeof *file);

@@ -22,8 +22,8 @@ struct sy_outputs {
 void sy_outputs_open(struct sy_outputs *outputs);
 
 /* The output for a file, which is emptied. Names of the same file share it, also with stdout or
- * stderr where they lead there; then it is not emptied. NULL: it cannot be opened, errno says why.
- */
+ * stderr where they lead there; then it is not emptied. NULL: it cannot be opened, errno says why;
+ * ENXIO also where it is a FIFO that nobody reads. */
 struct sy_out_file *sy_outputs_file(struct sy_outputs *outputs, const char *name);
 
 /* "stdout", "stderr", or the name of the file. */
