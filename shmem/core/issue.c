@@ -24,7 +24,8 @@ void sy_issue_refuse_child(const char *what)
 static bool core_issue_again(int answer, const char *what, int pe, uint64_t *since)
 {
     if (SY_LIKELY(!answer)) {
-        sy_wait_over(*since);
+        if (SY_UNLIKELY(*since != 0))
+            sy_wait_rested();
         return false;
     }
     if (answer != -EAGAIN) {

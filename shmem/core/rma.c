@@ -285,6 +285,10 @@ static struct sy_target core_rma_strided_target(const char *what, const void *re
     if (__builtin_mul_overflow(remote_stride, blocks - 1, &reach))
         sy_fatal("%s with PE %d: a stride of %td bytes times %zu blocks is too long",
                  sy_callsite_routine(what), pe, remote_stride, blocks);
+    uint64_t last_offset = first.offset + (uint64_t)reach; /* huge before the window */
+    if (SY_LIKELY(!sy_config.check &&
+                  last_offset <= sy_windows.entry[first.window].own.length - block))
+        return first;
     struct sy_target last = sy_rma_target(what, (const char *)remote + reach, block, pe);
     if (last.window != first.window)
         core_rma_bad_address(what, (const char *)remote + reach, pe);
