@@ -264,6 +264,15 @@ static int rma_start(struct sy_transport_ctx *ctx, const struct sy_transfer *t, 
     return rc == -FI_EAGAIN ? -EAGAIN : rc ? -EIO : 0;
 }
 
+/* A blocking put has waited for its own end. For sy_ofi_lone_put that is no wait of the program:
+ * a row of such puts gathers. */
+static void rma_put_waited(struct sy_transport_ctx *ctx)
+{
+    sy_ofi_lock(ctx->endpoint);
+    ctx->polls = atomic_load_explicit(&ctx->ofi->polls, memory_order_relaxed);
+    sy_ofi_unlock(ctx->endpoint);
+}
+
 int sy_ofi_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, bool get,
                   unsigned flags)
 {
@@ -271,6 +280,7 @@ int sy_ofi_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, boo
     _Atomic int left = 0;
     struct ofi_wait waits = {0};
     size_t most = ofi->traits.max_write & ~(size_t)63, done = 0;
+    bool waited = false;
     int rc = 0;
 
     while (!rc && done < t->length) {
@@ -279,8 +289,11 @@ int sy_ofi_native(struct sy_transport_ctx *ctx, const struct sy_transfer *t, boo
         while ((rc = rma_start(ctx, t, done, length, get, wait ? &left : NULL)) == -EAGAIN && done)
             sy_ofi_wait_step(ofi, &waits);
         done += length;
+        waited = waited || wait;
     }
     sy_ofi_wait(ofi, &left);
+    if (waited && !get && sy_ofi_shares(ctx))
+        rma_put_waited(ctx);
     return rc;
 }
 
