@@ -10,6 +10,7 @@ fault_scripts = \
 	tests/fault/endings.test \
 	tests/fault/errors.test \
 	tests/fault/keys.test \
+	tests/fault/liar.test \
 	tests/fault/setuid.test \
 	tests/fault/shm_strangers.test \
 	tests/fault/users.test

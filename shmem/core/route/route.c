@@ -507,6 +507,23 @@ size_t sy_routes_pack(char *buffer, size_t room)
     return used;
 }
 
+bool sy_routes_check_pack(const char *pack, size_t room)
+{
+    while (room && *pack) {
+        size_t name = strnlen(pack, room) + 1;
+        if (name > SY_ROUTE_NAME || name + PACK_HEAD > room)
+            return false;
+        unsigned char key_bytes = (unsigned char)pack[name + sizeof(int32_t)];
+        size_t length = (unsigned char)pack[name + sizeof(int32_t) + 1];
+        size_t most = strcmp(pack, SY_ROUTE_NETS) != 0 ? SY_ADDRESS_MAX : PACK_MOST;
+        if (key_bytes > SY_REGION_KEY || length > most || length > room - name - PACK_HEAD)
+            return false;
+        pack += name + PACK_HEAD + length;
+        room -= name + PACK_HEAD + length;
+    }
+    return room > 0;
+}
+
 bool sy_routes_unpack(const char **pack, struct sy_route_entry *entry)
 {
     const char *at = *pack;

@@ -106,6 +106,9 @@ struct sy_route_entry {
     uint8_t key_bytes;
 };
 
+/* Whether `room` bytes that another PE has sent are a pack: sy_routes_unpack checks nothing. */
+bool sy_routes_check_pack(const char *pack, size_t room);
+
 /* Steps through a pack: fills *entry and returns true, or false at the end. */
 bool sy_routes_unpack(const char **pack, struct sy_route_entry *entry);
 

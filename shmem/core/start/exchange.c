@@ -25,7 +25,8 @@
  * meaning, learn here that they do not fit. */
 #define IDENTITIES "exchange of identities, release " PACKAGE_VERSION
 
-#define PACK_MAX (sizeof sy_world.host + (SY_TRANSPORTS_MAX + 2) * SY_TRANSPORT_RECORD)
+#define PACK_MAX     (sizeof sy_world.host + (SY_TRANSPORTS_MAX + 2) * SY_TRANSPORT_RECORD + 1)
+#define SETTINGS_MAX 4096
 
 enum {
     IDENTITY_SHOW = 1,    /* it wants to see the table of routes */
@@ -66,6 +67,44 @@ static uint64_t start_exchange_layout_identity(void)
         identity = sy_hash(&sy_statics.range[i].length, sizeof sy_statics.range[i].length,
                            identity);
     return identity;
+}
+
+/* ---- what others say, who may be hostile ---- */
+
+static int start_exchange_is_wrong(int pe, const char *what, struct sy_error *err)
+{
+    return sy_fail(
+        err, EPROTO,
+        "what PE %d sends as its %s is not what this library sends; does it run the same "
+        "build?",
+        pe, what);
+}
+
+/* This PE's own may have come back changed. */
+static int start_exchange_check_identities(const struct identity *mine, struct sy_error *err)
+{
+    identities[sy_world.pe] = *mine;
+    for (int pe = 0; pe < sy_world.npes; pe++) {
+        const struct identity *other = &identities[pe];
+        if (other->pack > PACK_MAX || other->pack_beyond > PACK_MAX ||
+            other->settings > SETTINGS_MAX)
+            return start_exchange_is_wrong(pe, "identity", err);
+    }
+    return 0;
+}
+
+/* Host names and addresses: see start_exchange_packs. */
+static int start_exchange_check_packs(char *all, size_t stride, struct sy_error *err)
+{
+    size_t host = sizeof sy_world.host;
+
+    for (int pe = 0; pe < sy_world.npes; pe++) {
+        char *pack = all + (size_t)pe * stride;
+        pack[host - 1] = '\0';
+        if (!sy_routes_check_pack(pack + host, stride - host))
+            return start_exchange_is_wrong(pe, "addresses", err);
+    }
+    return 0;
 }
 
 /* ---- settings that must be the same on all PEs ---- */
@@ -221,6 +260,8 @@ static int start_exchange_packs(const char *pack, size_t stride, bool beyond, do
         rc = sy_boot->allgather(sy_boot_self, "exchange of addresses", mine, all, stride, seconds,
                                 err);
         if (!rc)
+            rc = start_exchange_check_packs(all, stride, err);
+        if (!rc)
             rc = sy_places_make(start_exchange_location, all, stride, err);
         /* The pack is the host name, NUL, then what sy_routes_pack wrote; the name has one length
          * everywhere (see below), so one pointer finds all addresses. */
@@ -313,6 +354,8 @@ int sy_exchange(struct sy_options *options, struct sy_host *host, double seconds
         return sy_fail(err, ENOMEM, "no memory for %d PEs", sy_world.npes);
     int rc = sy_boot->allgather(sy_boot_self, IDENTITIES, &mine, identities, sizeof mine, seconds,
                                 err);
+    if (!rc)
+        rc = start_exchange_check_identities(&mine, err);
     if (!rc)
         rc = start_exchange_check_settings(options, seconds, err);
     if (!rc) {
