@@ -11,6 +11,7 @@
 #include "bootstrap/mpi/world.h"
 #include "util/bits.h"
 #include "util/parse.h"
+#include "util/secure.h"
 
 static const char *const families[] = {"mpich", "openmpi", "abi"}; /* in the option's order */
 
@@ -239,6 +240,12 @@ int sy_mpi_load(const struct mpi_library *library, const char *module, const cha
 {
     char path[600];
 
+    if (sy_secure() && !library->in_process)
+        return library_fail(
+            err, EPERM,
+            "%s is not for a program with other rights than its user's (setuid): an "
+            "MPI loads code that the environment names",
+            module);
     library_path(module, library->family, path, sizeof path);
     if (access(path, R_OK) != 0)
         return library_fail(

@@ -96,8 +96,9 @@ static void option_env_explain(const struct sy_options *set)
 /* Whether this library, its bootstraps or what they load would have read a variable. */
 static bool option_env_concerns(const char *variable)
 {
-    static const char *const heads[] = {"SHMEM_", "SMA_", "XT_SYMMETRIC_HEAP_SIZE=", "PMI_",
-                                        "PMIX_",  "FI_",  "OMPI_COMM_WORLD_"};
+    static const char *const heads[] = {
+        "SHMEM_", "SMA_", "XT_SYMMETRIC_HEAP_SIZE=", "PMI_", "PMIX_", "FI_", "OMPI_", "MPICH_",
+        "MPIR_",  "OCL_"};
 
     for (size_t i = 0; i < SY_COUNT(heads); i++)
         if (begins(variable, heads[i]))

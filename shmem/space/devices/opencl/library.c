@@ -6,6 +6,7 @@
 
 #include "space/devices/opencl/opencl.h"
 #include "util/bits.h"
+#include "util/secure.h"
 #include "util/stays.h"
 
 static const struct {
@@ -34,6 +35,10 @@ static const struct {
 /* Drivers have threads of their own that do not end with the last object, so the library stays. */
 int sy_opencl_load(struct opencl_library *cl, const struct sy_host *host, struct sy_error *err)
 {
+    if (sy_secure())
+        return host->fail(err, ENODEV,
+                          "not in a program with other rights than its user's (setuid): OpenCL "
+                          "loads code that the environment names (OCL_ICD_VENDORS)");
     cl->handle = sy_stays_open("libOpenCL.so.1");
     if (!cl->handle)
         return host->fail(err, ENODEV,
