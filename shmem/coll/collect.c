@@ -4,6 +4,8 @@
 #include "coll/check.h"
 #include "coll/data.h"
 #include "coll/staged.h"
+#include "core/callsite.h"
+#include "core/fatal.h"
 
 enum { TAG_STEP, TAG_UP, TAG_DOWN };
 
@@ -170,7 +172,38 @@ static size_t collect_length_of(const struct sy_group *group, int i)
 
 static bool in_slot(const struct sy_group *group, size_t length)
 {
-    return sy_data_small(group, length + sizeof length, SY_SMALL);
+    return length < SY_SMALL && sy_data_small(group, length + sizeof length, SY_SMALL);
+}
+
+/* What others say is in memory that every PE may write, at any time: each length is held against
+ * the room that is left when it is used. */
+
+/* Bytes from dest to the end of its memory. */
+static size_t collect_room(const void *dest)
+{
+    unsigned window;
+    uint64_t offset;
+
+    return sy_windows_find(dest, &window, &offset) ? SIZE_MAX
+                                                   : sy_windows.entry[window].own.length - offset;
+}
+
+static SY_COLD void collect_too_long(const void *dest, size_t at, size_t length)
+{
+    size_t all;
+
+    if (!__builtin_add_overflow(at, length, &all))
+        sy_coll_extent(SY_COLL_COLLECT, dest, all);
+    sy_fatal("%s: a member says that it gives %zu bytes, for which dest has no room",
+             sy_callsite_routine("shmem_collect"), length);
+}
+
+/* Where the next part begins, behind one of `length` bytes at `at`. */
+static size_t collect_behind(const void *dest, size_t room, size_t at, size_t length)
+{
+    if (SY_UNLIKELY(length > room - at))
+        collect_too_long(dest, at, length);
+    return at + length;
 }
 
 void sy_collect_tell(const struct sy_group *group, const void *source, size_t length)
@@ -190,9 +223,12 @@ void sy_collect_pull(const struct sy_group *group, int i, char *dest, const void
                      size_t length, size_t mine)
 {
     if (!mine && group->team) {
-        struct collect_word room;
-        const struct collect_word *word = sy_group_read_slot(group, i, 0, sizeof room, &room);
-        source = sy_windows.entry[word->window].own.base + word->offset;
+        struct collect_word word;
+        sy_data_copy_slot(group, i, 0, sizeof word, &word);
+        source = sy_windows_own(word.window, word.offset, length);
+        if (!source)
+            sy_fatal("%s: a member names as its source what is no symmetric memory",
+                     sy_callsite_routine("shmem_collect"));
     }
     sy_group_pull(group, i, dest, source, length);
 }
@@ -220,23 +256,21 @@ static void collect_part(const struct sy_group *group, int i, char *dest, const 
 static bool collect_parts(const struct sy_group *group, char *dest, const void *source)
 {
     int size = group->members.size, me = group->members.me;
-    size_t before = 0, all = 0, at;
+    size_t all = 0, at = 0, room = collect_room(dest);
     bool reads = !group->team; /* then at least the words of pSync */
 
     for (int i = 0; i < size; i++) {
         size_t length = collect_length_of(group, i);
-        before += i < me ? length : 0;
-        all += length;
+        at = i == me ? all : at;
+        all = collect_behind(dest, room, all, length);
         reads = reads || !in_slot(group, length);
     }
     sy_coll_extent(SY_COLL_COLLECT, dest, all);
-    at = before;
     for (int step = 0; step < size; step++) {
         int i = sy_data_after(group, step);
-        size_t length = collect_length_of(group, i);
-        at = i ? at : 0;
-        collect_part(group, i, dest + at, source, length);
-        at += length;
+        size_t length = collect_length_of(group, i), begin = i ? at : 0;
+        at = collect_behind(dest, room, begin, length);
+        collect_part(group, i, dest + begin, source, length);
     }
     return reads;
 }
@@ -245,14 +279,14 @@ static bool collect_parts(const struct sy_group *group, char *dest, const void *
  * slots, data are not. */
 static void collect_varying_linear(const struct sy_group *group, char *dest, const void *source)
 {
-    size_t all = 0;
+    size_t all = 0, room = collect_room(dest);
 
     for (int i = 0; i < group->members.size; i++) {
-        size_t length = collect_length_of(group, i);
-        sy_coll_extent(SY_COLL_COLLECT, dest, all + length);
+        size_t length = collect_length_of(group, i), begin = all;
+        all = collect_behind(dest, room, all, length);
+        sy_coll_extent(SY_COLL_COLLECT, dest, all);
         if (!group->members.me && length)
-            collect_pull(group, i, dest + all, source, length);
-        all += length;
+            collect_pull(group, i, dest + begin, source, length);
     }
     sy_group_sync(group);
     if (group->members.me && all)
@@ -263,15 +297,15 @@ static void collect_varying_linear(const struct sy_group *group, char *dest, con
 /* Collects in memory of a device: all parts are read from where they are. */
 static void collect_staged(const struct sy_group *group, char *dest, const void *source)
 {
-    size_t all = 0;
+    size_t all = 0, room = collect_room(dest);
 
     sy_group_sync(group);
     for (int i = 0; i < group->members.size; i++) {
-        size_t length = collect_length_of(group, i);
-        sy_coll_extent(SY_COLL_COLLECT, dest, all + length);
+        size_t length = collect_length_of(group, i), begin = all;
+        all = collect_behind(dest, room, all, length);
+        sy_coll_extent(SY_COLL_COLLECT, dest, all);
         if (length)
-            collect_pull(group, i, dest + all, source, length);
-        all += length;
+            collect_pull(group, i, dest + begin, source, length);
     }
     sy_group_sync(group);
 }

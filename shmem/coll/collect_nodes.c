@@ -11,6 +11,8 @@
 #include "coll/notify.h"
 #include "coll/spread.h"
 #include "coll/tree.h"
+#include "core/callsite.h"
+#include "core/fatal.h"
 #include "core/memory/control.h"
 
 #define RADIX 4
@@ -303,15 +305,27 @@ static const uint64_t *collect_nodes_share_lengths(const struct sy_notify *notif
     return sum;
 }
 
+/* Copies the sums, which are in memory that every PE may write, and sees to it that no part lies
+ * before the one before it. */
+static void collect_nodes_take_sums(uint64_t *own, const uint64_t *sum, size_t members)
+{
+    memcpy(own, sum, (members + 1) * sizeof *own);
+    for (size_t i = 0; i < members; i++)
+        if (own[i] > own[i + 1] || own[0])
+            sy_fatal("%s: what the members say that they give has no sum",
+                     sy_callsite_routine("shmem_collect"));
+}
+
 bool sy_collect_nodes(const struct sy_group *group, char *dest, const void *source, size_t length)
 {
-    struct parts parts = {.group = group, .nodes = sy_group_nodes(group)};
+    uint64_t sum[MOST_LENGTHS / sizeof(uint64_t) / 2 + 1];
+    struct parts parts = {.group = group, .nodes = sy_group_nodes(group), .offset = sum};
     size_t members = (size_t)group->members.size, words = (2 * members + 1) * sizeof(uint64_t);
 
     if (words > MOST_LENGTHS)
         return false;
     struct sy_notify notify = sy_notify_open(group, words, 1);
-    parts.offset = collect_nodes_share_lengths(&notify, length);
+    collect_nodes_take_sums(sum, collect_nodes_share_lengths(&notify, length), members);
     sy_coll_extent(SY_COLL_COLLECT, dest, parts.offset[members]);
     if (parts.offset[members] <= MOST_JOINED)
         collect_nodes_join_parts(&parts, parts.offset[members], dest, source);

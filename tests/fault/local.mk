@@ -4,6 +4,9 @@ tests_fault_denied_SOURCES = tests/fault/denied.c
 tests_fault_shm_stranger_SOURCES = tests/fault/shm_stranger.c transports/shm/exchange.h
 check_PROGRAMS += tests/fault/keys
 tests_fault_keys_SOURCES = tests/fault/keys.c tests/shim/key.h
+check_PROGRAMS += tests/fault/liar
+tests_fault_liar_SOURCES = tests/fault/liar.c
+tests_fault_liar_LDADD = shmem/libsma.a $(JANSSON_LIBS) $(NETTLE_LIBS) -lev -lpthread -ldl -lm
 fault_scripts = \
 	tests/fault/collectives.test \
 	tests/fault/denied.test \

@@ -321,6 +321,16 @@ void sy_windows_hot_space(unsigned window)
     __atomic_store_n(&sy_hot.space.length, space.length, __ATOMIC_RELEASE);
 }
 
+void *sy_windows_own(uint64_t window, uint64_t offset, size_t length)
+{
+    if (window >= SY_REGIONS)
+        return NULL;
+    const struct sy_region *own = &sy_windows.entry[window].own;
+    return own->base && offset <= own->length && length <= own->length - offset
+               ? (char *)own->base + offset
+               : NULL;
+}
+
 void *sy_windows_memory(int pe, unsigned window, uint64_t offset, size_t length)
 {
     if (window >= SY_REGIONS || pe < 0 || pe >= npes_open || sy_windows_constant(window))

@@ -226,6 +226,9 @@ void sy_windows_slow(bool slow);
 /* The window and offset of a user's address: 0, or -EFAULT if it is not symmetric. */
 int sy_windows_find(const void *address, unsigned *window, uint64_t *offset);
 
+/* The address of `length` bytes of this PE's own window, or NULL where there is no such place. */
+void *sy_windows_own(uint64_t window, uint64_t offset, size_t length);
+
 /* As struct sy_host's member: bounds-checked address of another's memory that may be written, or
  * NULL. */
 void *sy_windows_memory(int pe, unsigned window, uint64_t offset, size_t length);
