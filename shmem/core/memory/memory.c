@@ -36,17 +36,37 @@ static char *memory_preferred_address(void)
     return __tsan_init ? NULL : HEAP_ADDRESS;
 }
 
+/* Whether a descriptor is still the memfd. A program that closes what it has not opened may have
+ * its own file there by now. */
+static int memory_check_file(int fd, const uint64_t file[2], struct sy_error *err)
+{
+    struct stat now;
+
+    return !fstat(fd, &now) && now.st_dev == file[0] && now.st_ino == file[1]
+               ? 0
+               : sy_fail(
+                     err, EBADF,
+                     "the program has closed a descriptor of the library (number %d), which has "
+                     "it from the start of the process on; it must not close what it has not "
+                     "opened, or not before shmem_init with SHMEM_STATICS=service",
+                     fd);
+}
+
 static int memory_open_control(struct sy_error *err)
 {
-    if (sy_memory.control)
-        return 0;
+    if (sy_memory.control && sy_memory.owner == getpid())
+        return memory_check_file(sy_memory.fd, sy_memory.file, err);
+    sy_memory = (struct sy_memory){.fd = -1}; /* in a child process: what it has is its parent's */
     int fd = sy_statics.fd;
+    int rc = fd < 0 ? 0 : memory_check_file(fd, sy_statics.file, err);
+    if (rc)
+        return rc;
     if (fd < 0) {
         fd = sy_memfd_create("openshmem");
         if (fd < 0)
             return sy_fail(err, -fd, "memfd_create for the symmetric heap: %s%s", strerror(-fd),
                            sy_denied_hint(fd));
-        int rc = sy_file_set_length(fd, sy_statics.end);
+        rc = sy_file_set_length(fd, sy_statics.end);
         if (!rc)
             rc = sy_memfd_seal(fd);
         if (rc) {
@@ -62,8 +82,12 @@ static int memory_open_control(struct sy_error *err)
         return sy_fail(err, errno,
                        "mapping %d MB of the library's own: %s; raise the limit (ulimit -v)",
                        (int)(SY_CONTROL_SPACE >> 20), strerror(errno));
+    struct stat file;
+    if (!fstat(fd, &file))
+        memcpy(sy_memory.file, (uint64_t[]){file.st_dev, file.st_ino}, sizeof sy_memory.file);
     sy_memory.fd = fd;
     sy_memory.control = control;
+    sy_memory.owner = getpid();
     return 0;
 }
 

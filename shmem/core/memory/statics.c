@@ -29,24 +29,21 @@ static uint64_t page_size;
 
 /* ---- which pages ---- */
 
-/* file_end: where the bytes end that the executable has initial values for. */
-static void statics_add_range(struct sy_statics *found, uintptr_t lo, uintptr_t hi,
-                              uintptr_t file_end)
+/* file_end: where the bytes end that the executable has initial values for. Code may be in writable
+ * segments too. */
+static void statics_add_range(struct sy_statics *found, const ElfW(Phdr) * p, uintptr_t lo,
+                              uintptr_t hi, uintptr_t file_end)
 {
     if (lo < hi && found->ranges < SY_STATICS_RANGES)
         found->range[found->ranges++] = (struct sy_statics_range){
-            .base = (char *)lo, .length = hi - lo, .from_file = file_end > lo ? file_end - lo : 0};
+            .base = (char *)lo,
+            .length = hi - lo,
+            .from_file = file_end > lo ? file_end - lo : 0,
+            .protection = PROT_READ | PROT_WRITE | (p->p_flags & PF_X ? PROT_EXEC : 0)};
 }
 
-static void statics_add_constants(struct sy_statics *found, uintptr_t lo, uintptr_t hi)
-{
-    if (lo < hi && found->constants < SY_STATICS_CONSTANTS)
-        found->constant[found->constants++] = (struct sy_statics_range){.base = (char *)lo,
-                                                                        .length = hi - lo};
-}
-
-/* The segments of the first object, which is the main program: those that are writable, without the
- * part that the dynamic linker makes read-only after relocation (RELRO), and what is only read. */
+/* The writable segments of the first object, which is the main program, without the part that the
+ * dynamic linker makes read-only after relocation (RELRO). */
 static int statics_collect_ranges(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct sy_statics *found = arg;
@@ -60,24 +57,82 @@ static int statics_collect_ranges(struct dl_phdr_info *info, size_t size, void *
         relro_lo = (info->dlpi_addr + p->p_vaddr) & ~(page_size - 1);
         relro_hi = (info->dlpi_addr + p->p_vaddr + p->p_memsz) & ~(page_size - 1);
     }
-    statics_add_constants(found, relro_lo, relro_hi);
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        if (p->p_type == PT_LOAD && !(p->p_flags & (PF_W | PF_X)))
-            statics_add_constants(found, info->dlpi_addr + p->p_vaddr,
-                                  info->dlpi_addr + p->p_vaddr + p->p_memsz);
         if (p->p_type != PT_LOAD || !(p->p_flags & PF_W))
             continue;
         uintptr_t lo = (info->dlpi_addr + p->p_vaddr) & ~(page_size - 1);
         uintptr_t hi = sy_round_up(info->dlpi_addr + p->p_vaddr + p->p_memsz, page_size);
         uintptr_t file_end = info->dlpi_addr + p->p_vaddr + p->p_filesz;
         if (relro_lo < hi && relro_hi > lo) {
-            statics_add_range(found, lo, relro_lo, file_end);
+            statics_add_range(found, p, lo, relro_lo, file_end);
             lo = relro_hi;
         }
-        statics_add_range(found, lo, hi, file_end);
+        statics_add_range(found, p, lo, hi, file_end);
     }
     return 1;
+}
+
+/* Where the constants are: segments that are not written, which in many layouts have code too, and
+ * RELRO. Those between which there is less than a page become one range, up to MOST in all. */
+enum { MOST = 16 };
+struct constants {
+    struct sy_statics_range range[MOST];
+    unsigned count;
+};
+
+static int statics_collect_constants(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct constants *found = arg;
+
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum && found->count < MOST; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t lo = info->dlpi_addr + p->p_vaddr, hi = lo + p->p_memsz;
+        if (p->p_type == PT_GNU_RELRO) {
+            lo &= ~(page_size - 1);
+            hi &= ~(page_size - 1);
+        } else if (p->p_type != PT_LOAD || p->p_flags & PF_W) {
+            continue;
+        }
+        if (lo < hi)
+            found->range[found->count++] = (struct sy_statics_range){.base = (char *)lo,
+                                                                     .length = hi - lo};
+    }
+    return 1;
+}
+
+static int lower_first(const void *a, const void *b)
+{
+    const struct sy_statics_range *x = a, *y = b;
+    return (x->base > y->base) - (x->base < y->base);
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct sy_statics_range *x = a, *y = b;
+    return (x->length < y->length) - (x->length > y->length);
+}
+
+static void statics_find_constants(struct sy_statics *s)
+{
+    struct constants found = {.count = 0};
+    unsigned joined = 0;
+
+    dl_iterate_phdr(statics_collect_constants, &found);
+    qsort(found.range, found.count, sizeof found.range[0], lower_first);
+    for (unsigned i = 0; i < found.count; i++) {
+        struct sy_statics_range *last = joined ? &found.range[joined - 1] : NULL;
+        if (last && found.range[i].base < last->base + last->length + page_size) {
+            size_t to = (size_t)(found.range[i].base - last->base) + found.range[i].length;
+            last->length = to > last->length ? to : last->length;
+        } else {
+            found.range[joined++] = found.range[i];
+        }
+    }
+    qsort(found.range, joined, sizeof found.range[0], larger_first);
+    for (; s->constants < joined && s->constants < SY_STATICS_CONSTANTS; s->constants++)
+        s->constant[s->constants] = found.range[s->constants];
 }
 
 /* Hashes the GNU build-id where there is one, and the shape of the program headers. */
@@ -94,12 +149,6 @@ static int statics_collect_identity(struct dl_phdr_info *info, size_t size, void
             *identity = sy_hash((void *)(info->dlpi_addr + p->p_vaddr), p->p_memsz, *identity);
     }
     return 1;
-}
-
-static int larger_first(const void *a, const void *b)
-{
-    const struct sy_statics_range *x = a, *y = b;
-    return (x->length < y->length) - (x->length > y->length);
 }
 
 /* ---- the move ---- */
@@ -154,7 +203,7 @@ static bool statics_move_range(const struct sy_statics_range *range, int fd, int
     if (image == MAP_FAILED)
         return false;
     statics_copy_present(range, image, pagemap);
-    long at = syscall(SYS_mmap, range->base, range->length, PROT_READ | PROT_WRITE,
+    long at = syscall(SYS_mmap, range->base, range->length, range->protection,
                       MAP_SHARED | MAP_FIXED, fd, (off_t)range->fd_offset);
     munmap(image, range->length);
     return at == (long)range->base;
@@ -183,6 +232,9 @@ static const char *statics_move_all(struct sy_statics *s)
         close(fd);
         return "the memfd cannot hold the program's data (see ulimit -f)";
     }
+    struct stat file;
+    if (!fstat(fd, &file))
+        memcpy(s->file, (uint64_t[]){file.st_dev, file.st_ino}, sizeof s->file);
     int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     /* The result is kept in locals: `s` itself may lie in a range that is about to move. */
     unsigned moved = 0;
@@ -254,13 +306,23 @@ static void statics_after_fork_in_child(void)
     char *copy[SY_STATICS_RANGES];
 
     memcpy(copy, snapshot, sizeof copy);
-    for (unsigned i = 0; i < s.moved; i++)
+    for (unsigned i = 0; i < s.moved; i++) {
         if (copy[i])
             syscall(SYS_mremap, copy[i], s.range[i].length, s.range[i].length,
                     MREMAP_MAYMOVE | MREMAP_FIXED, s.range[i].base);
         else /* there was no room: pages that the child has not written yet follow the parent's */
-            syscall(SYS_mmap, s.range[i].base, s.range[i].length, PROT_READ | PROT_WRITE,
+            syscall(SYS_mmap, s.range[i].base, s.range[i].length, s.range[i].protection,
                     MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, s.fd, (off_t)s.range[i].fd_offset);
+        if (copy[i] && s.range[i].protection & PROT_EXEC)
+            syscall(SYS_mprotect, s.range[i].base, s.range[i].length, s.range[i].protection);
+    }
+    /* Should the child become a PE itself, it has no file yet in which others find its data. */
+    close(s.fd);
+    sy_statics.fd = -1;
+    sy_statics.moved = 0;
+    sy_statics.mapped = false;
+    sy_statics.end = SY_CONTROL_SPACE;
+    sy_statics.why = "the process was forked after the library was loaded";
 }
 
 /* ---- start ---- */
@@ -282,7 +344,7 @@ __attribute__((constructor(101))) static void sy_statics_start(void)
     dl_iterate_phdr(statics_collect_ranges, &s);
     dl_iterate_phdr(statics_collect_identity, &s.identity);
     qsort(s.range, s.ranges, sizeof s.range[0], larger_first);
-    qsort(s.constant, s.constants, sizeof s.constant[0], larger_first);
+    statics_find_constants(&s);
     s.why = refused_by_user();
     if (!s.why)
         s.why = statics_move_all(&s);

@@ -22,6 +22,7 @@ struct sy_statics_range {
     char *base;
     size_t length;      /* whole pages */
     size_t from_file;   /* so many bytes have initial values in the executable */
+    int protection;     /* as for mmap */
     uint64_t fd_offset; /* where the range is in the memfd, if mapped */
 };
 
@@ -33,6 +34,7 @@ struct sy_statics {
     unsigned moved;    /* so many of them, from the first on, are in the memfd */
     bool mapped;       /* all are; otherwise only this process reaches the data */
     int fd;            /* the PE's memfd, or -1 until the heap makes one */
+    uint64_t file[2];  /* its device and inode: a program may close what it has not opened */
     uint64_t end;      /* first free byte of the memfd */
     uint64_t identity; /* equal in two processes that run the same executable */
     const char *why;   /* why it is not mapped, a phrase; NULL if it is */

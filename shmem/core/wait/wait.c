@@ -31,7 +31,7 @@
  * grows with the wait, since hundreds of PEs that wait on a host leave little to others if each of
  * them looks twenty times a second. */
 #define SAFE_SLEEP_NS    UINT64_C(50000000)
-#define LONGEST_SLEEP_NS UINT64_C(500000000)
+#define LONGEST_SLEEP_NS UINT64_C(400000000) /* less than FRESH_NS of stall.c */
 #define SAFE_SLEEP_PART  16
 
 /* Times since the first rest: how long a thread polls transports without yielding, and how long it
