@@ -125,8 +125,8 @@ static void setup_begin(const char *routine, int thread_level)
 {
     static bool registered;
 
+    sy_issue_refuse_child(routine);
     if (sy_world.depth) {
-        sy_issue_refuse_child(routine);
         sy_world.depth++;
         return;
     }

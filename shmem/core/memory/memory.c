@@ -54,9 +54,8 @@ static int memory_check_file(int fd, const uint64_t file[2], struct sy_error *er
 
 static int memory_open_control(struct sy_error *err)
 {
-    if (sy_memory.control && sy_memory.owner == getpid())
+    if (sy_memory.control)
         return memory_check_file(sy_memory.fd, sy_memory.file, err);
-    sy_memory = (struct sy_memory){.fd = -1}; /* in a child process: what it has is its parent's */
     int fd = sy_statics.fd;
     int rc = fd < 0 ? 0 : memory_check_file(fd, sy_statics.file, err);
     if (rc)
@@ -87,7 +86,6 @@ static int memory_open_control(struct sy_error *err)
         memcpy(sy_memory.file, (uint64_t[]){file.st_dev, file.st_ino}, sizeof sy_memory.file);
     sy_memory.fd = fd;
     sy_memory.control = control;
-    sy_memory.owner = getpid();
     return 0;
 }
 

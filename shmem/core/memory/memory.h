@@ -24,7 +24,6 @@ struct sy_memory_wish {
 struct sy_memory {
     int fd;
     uint64_t file[2]; /* its device and inode */
-    int owner;        /* the process that has made the control window */
     uint64_t file_length;
     char *control;
     char *heap;           /* NULL when its length is 0 */
