@@ -312,6 +312,13 @@ int sy_windows_find(const void *address, unsigned *window, uint64_t *offset)
     return at < FAKE_HEAP ? 0 : -1;
 }
 
+void *sy_windows_own(uint64_t window, uint64_t offset, size_t length)
+{
+    return window == SY_WINDOW_HEAP && offset <= FAKE_HEAP && length <= FAKE_HEAP - offset
+               ? pe_state[sy_world.pe].heap + offset
+               : NULL;
+}
+
 char *sy_windows_first_use(unsigned window, int pe)
 {
     (void)window, (void)pe;
@@ -466,6 +473,7 @@ static void fake_become(int pe)
     sy_hot.heap.peer = peers[node][SY_WINDOW_HEAP];
     for (unsigned window = 0; window < 2; window++) {
         sy_windows.entry[window].own.base = message_memory(pe, window);
+        sy_windows.entry[window].own.length = FAKE_HEAP;
         sy_windows.entry[window].peer = peers[node][window];
     }
 }
