@@ -25,8 +25,8 @@ void sy_options_free(struct sy_options *set); /* NULL is allowed; strings in set
 /* Reads the configuration files that exist: ${sysconfdir}/switchyard/shmem.json (a directory that
  * the build hands in as SY_SYSCONFDIR), $XDG_CONFIG_HOME or ~/.config /switchyard/shmem.json, and
  * $SHMEM_CONFIG, which must exist if named. Values are kept until a table claims them. A syntax
- * error gives file, line and column. alone: the file that is read in place of all these, or NULL.
- */
+ * error gives file, line and column. So does a file of more than 4096 keys, and a list whose text
+ * has more than 64 KiB. alone: the file that is read in place of all these, or NULL. */
 int sy_options_read_files(struct sy_options *set, const char *alone, struct sy_error *err);
 
 /* Adds a table (ended by a NULL name; copied, so that a plugin may be closed afterwards) and fills

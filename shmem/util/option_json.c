@@ -19,7 +19,7 @@
 #error "the build must define SY_SYSCONFDIR, the directory of system-wide configuration"
 #endif
 
-enum { KEY_MAX = 256, FILE_MAX = 1 << 20 };
+enum { KEY_MAX = 256, KEYS = 4096, LIST_MAX = 64 << 10, FILE_MAX = 1 << 20 };
 
 /* ---- keys and values ---- */
 
@@ -31,6 +31,7 @@ struct walk {
     const char *at, *end; /* the text from here on */
     const char *begin;    /* of the line that `at` is in */
     int line;
+    int keys;          /* that have been added */
     int column;        /* of the last key, counted from 1 */
     const char *value; /* of the last key: the first character behind the colon */
     struct sy_error *err;
@@ -81,41 +82,62 @@ static int option_json_next_key(struct walk *w)
     return w->line;
 }
 
-/* One part of a list: a text, or the members of an object as words key=value. NULL: neither. */
-static const char *option_json_part_text(struct sy_options *set, const json_t *part)
+/* Writes one part of a list: a text, or the members of an object as words key=value. False: it is
+ * neither. */
+static bool option_json_write_part(FILE *out, json_t *part)
 {
-    const char *text = "", *key;
+    const char *key, *between = "";
     json_t *member;
 
     if (json_is_string(part))
-        return json_string_value(part);
-    if (!json_is_object(part))
-        return NULL;
-    json_object_foreach((json_t *)part, key, member)
+        return fputs(json_string_value(part), out) >= 0;
+    json_object_foreach(part, key, member)
     {
         if (!json_is_string(member))
-            return NULL;
-        text = sy_options_keep(set, "%s%s%s=%s", text, *text ? " " : "", key,
-                               json_string_value(member));
+            return false;
+        fprintf(out, "%s%s=%s", between, key, json_string_value(member));
+        between = " ";
     }
-    return text;
+    return json_is_object(part);
 }
 
-/* An array as the text that stands for it in the environment. NULL: it is not an array of texts. */
-static const char *option_json_list_text(struct sy_options *set, const json_t *array)
+/* Writes an array as the text that stands for it in the environment. False: it is not an array of
+ * texts. */
+static bool option_json_write_list(FILE *out, const json_t *array)
 {
-    const char *text = "";
     json_t *part;
     size_t index;
 
     json_array_foreach(array, index, part)
     {
-        const char *next = option_json_part_text(set, part);
-        if (!next)
-            return NULL;
-        text = sy_options_keep(set, "%s%s%s", text, *text ? "; " : "", next);
+        if (ftell(out) > 0)
+            fputs("; ", out);
+        if (!option_json_write_part(out, part))
+            return false;
     }
-    return text;
+    return true;
+}
+
+/* Takes an array for a value, as a list if it is one. */
+static int option_json_set_array(struct walk *w, struct sy_file_value *value, const json_t *array)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    bool list = out && option_json_write_list(out, array);
+    int rc = 0;
+
+    if (!out || fclose(out)) {
+        w->set->no_memory = true;
+    } else if (length > LIST_MAX) {
+        rc = sy_fail(w->err, EINVAL, "%.200s:%d:%d: the list \"%.100s\" has more than 64 KiB",
+                     w->file, value->line, value->column, value->key);
+    } else if (list) {
+        value->kind = SY_FILE_LIST;
+        value->text = sy_options_keep(w->set, "%s", text);
+    }
+    free(text);
+    return rc;
 }
 
 /* The value as text, as a user would write it; a number as it stands in the file. */
@@ -141,11 +163,24 @@ static const char *option_json_value_text(struct walk *w, const json_t *json,
         *kind = SY_FILE_EMPTY;
         return "{}";
     default:
-        break;
+        *kind = SY_FILE_OTHER;
+        return "[...]";
     }
-    const char *list = json_is_array(json) ? option_json_list_text(w->set, json) : NULL;
-    *kind = list ? SY_FILE_LIST : SY_FILE_OTHER;
-    return list ? list : "[...]";
+}
+
+/* Each key is compared with those before it, so their number is limited. */
+static int option_json_check_new(struct walk *w, const char *key, int line)
+{
+    struct sy_options *set = w->set;
+
+    if (w->keys++ == KEYS)
+        return sy_fail(w->err, EINVAL, "%.200s:%d:%d: the file has more than %d keys", w->file,
+                       line, w->column, KEYS);
+    for (size_t i = 0; i < set->values; i++)
+        if (set->value[i].file == w->file && !strcmp(set->value[i].key, key))
+            return sy_fail(w->err, EINVAL, "%.200s:%d:%d: \"%.100s\" is already set in line %d",
+                           w->file, line, w->column, key, set->value[i].line);
+    return 0;
 }
 
 static int option_json_add_value(struct walk *w, const char *key, int line, const json_t *json)
@@ -153,19 +188,20 @@ static int option_json_add_value(struct walk *w, const char *key, int line, cons
     struct sy_options *set = w->set;
     struct sy_file_value value = {
         .file = w->file, .line = line, .column = w->column, .secret = set->secret};
+    int rc = option_json_check_new(w, key, line);
 
-    for (size_t i = 0; i < set->values; i++)
-        if (set->value[i].file == w->file && !strcmp(set->value[i].key, key))
-            return sy_fail(w->err, EINVAL, "%.200s:%d:%d: \"%.100s\" is already set in line %d",
-                           w->file, line, w->column, key, set->value[i].line);
+    if (rc)
+        return rc;
     struct sy_file_value *values = realloc(set->value, (set->values + 1) * sizeof *values);
     if (!values)
         return sy_fail(w->err, ENOMEM, "no memory for the options of %.200s", w->file);
     value.key = sy_options_keep(set, "%s", key);
     value.text = option_json_value_text(w, json, &value.kind);
+    if (json_is_array(json))
+        rc = option_json_set_array(w, &value, json);
     set->value = values;
     set->value[set->values++] = value;
-    return 0;
+    return rc;
 }
 
 /* Passes over the keys inside an array, which are not keys of this object. */

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "scratch.h"
@@ -368,6 +369,61 @@ START_TEST(test_list)
 }
 END_TEST
 
+/* Writes `first`, a part as often as said with its number, commas between, and `last`. */
+static void write_parts(const char *first, const char *part, int count, const char *last)
+{
+    FILE *file = fopen("c.json", "w");
+
+    ck_assert_ptr_nonnull(file);
+    fputs(first, file);
+    for (int i = 0; i < count; i++)
+        fprintf(file, part, i ? "," : "", i);
+    fputs(last, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static long megabytes_used(void)
+{
+    struct rusage usage;
+
+    ck_assert_int_eq(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss >> 10;
+}
+
+/* Neither many parts of a list nor many members of one take much memory, and there is a limit. */
+START_TEST(lists_have_a_limit)
+{
+    static const struct {
+        const char *first, *part, *last;
+        int good, bad;
+    } lists[] = {
+        {"{\"list\": [", "%s\"abcd\"", "]}", 10923, 10924}, /* of 6 bytes with what is between */
+        {"{\n\"list\": [{", "%s\"k%05d\": \"\"", "}]}", 8192, 8193}, /* of 8 */
+    };
+    long before = megabytes_used();
+
+    setenv("SHMEM_CONFIG", "c.json", 1);
+    for (size_t i = 0; i < SY_COUNT(lists); i++) {
+        write_parts(lists[i].first, lists[i].part, lists[i].good, lists[i].last);
+        load_ok();
+        write_parts(lists[i].first, lists[i].part, lists[i].bad, lists[i].last);
+        FAILS(i ? "c.json:2:1:" : "c.json:1:2:", "\"list\" has more than 64 KiB");
+    }
+    ck_assert_int_lt(megabytes_used() - before, 100);
+}
+END_TEST
+
+START_TEST(files_have_so_many_keys)
+{
+    setenv("SHMEM_CONFIG", "c.json", 1);
+    write_parts("{\"group\": {", "%s\"k%d\": 0", 4095, "}, \"count\": 5}");
+    load_ok();
+    ck_assert_int_eq(got.count, 5);
+    write_parts("{\"group\": {", "%s\"k%d\": 0", 4096, "},\n\"count\": 5}");
+    FAILS("c.json:2:1:", "more than 4096 keys");
+}
+END_TEST
+
 START_TEST(test_missing_files)
 {
     setenv("SHMEM_CONFIG", "nowhere.json", 1);
@@ -630,6 +686,8 @@ int main(void)
     tcase_add_test(all, test_bad_variables);
     tcase_add_test(all, test_bad_file_values);
     tcase_add_test(all, test_list);
+    tcase_add_test(all, lists_have_a_limit);
+    tcase_add_test(all, files_have_so_many_keys);
     tcase_add_test(all, test_missing_files);
     tcase_add_test(all, test_lines);
     tcase_add_test(all, test_unknown_keys);
