@@ -22,9 +22,9 @@ struct attempts {
     unsigned char nonce[SY_RACE_MOST][TREE_NONCE];
     bool opened[SY_RACE_MOST]; /* connected; the first word is said */
     double began[SY_RACE_MOST], until[SY_RACE_MOST], patience;
-    int code;    /* of what answered and does not belong to this job; or 0 */
-    bool silent; /* an address has not answered, so nobody knows whether the PE is there */
-    bool deaf;   /* one has connected, and did not answer */
+    bool stranger; /* something has answered that does not belong to this job */
+    bool silent;   /* an address has not answered, so nobody knows whether the PE is there */
+    bool deaf;     /* one has connected, and did not answer */
 };
 
 static void dial_add(struct sy_race *race, const struct sy_ip *ip, uint16_t port)
@@ -55,7 +55,7 @@ static void dial_drop(struct attempts *all, unsigned i, unsigned seen, const cha
         close(all->wait[i].fd);
     all->wait[i].fd = -1;
     all->race.open--;
-    if (!all->code)
+    if (!all->stranger)
         sy_race_note(&all->race, i, seen, why);
 }
 
@@ -119,13 +119,11 @@ static int dial_look(struct tree *tree, struct attempts *all, unsigned i, double
         return -1;
     }
     double limit = all->until[i] < deadline ? all->until[i] : deadline;
-    int rc = sy_tree_handshake_finish(tree, fd, all->nonce[i], limit, &why);
-    if (rc) {
-        if (!all->code)
+    if (sy_tree_handshake_finish(tree, fd, all->nonce[i], limit, &why)) {
+        if (!all->stranger)
             sy_race_forget(&all->race);
         dial_drop(all, i, 0, why.text);
-        if (all->code != -EPROTONOSUPPORT)
-            all->code = rc == -EPROTONOSUPPORT ? rc : -EACCES;
+        all->stranger = true;
         return -1;
     }
     all->wait[i].fd = -1;
@@ -143,7 +141,7 @@ static int dial_explain(struct tree *tree, struct attempts *all, struct sy_error
                 "SHMEM_CONTROL_PORT_RANGE=A:B chooses them, or SHMEM_ROOT that of PE 0",
                 "SHMEM_CONTROL_INTERFACES", advice, sizeof advice);
     sy_race_text(&all->race, note);
-    int code = all->code ? -all->code : all->silent || !*note ? ETIMEDOUT : ECONNREFUSED;
+    int code = all->stranger ? EACCES : all->silent || !*note ? ETIMEDOUT : ECONNREFUSED;
     return tree->host->fail(err, code, "%s%s", *note ? note : "no time was left for an attempt",
                             advice);
 }

@@ -94,12 +94,13 @@ int sy_tree_handshake_open(struct tree *tree, int fd, unsigned char nonce[TREE_N
     return sent == (ssize_t)sizeof opening ? 0 : sent < 0 ? -errno : -EMSGSIZE;
 }
 
+/* Anybody can send a banner, so this is no reason to give up. */
 static int handshake_differs(struct tree *tree, const struct banner *from, struct sy_error *err)
 {
     char release[sizeof from->release];
 
     return tree->host->fail(
-        err, EPROTONOSUPPORT,
+        err, EACCES,
         "another release of this library answers there: %s, and PE %d on host %s runs %s; all "
         "hosts need the same one",
         handshake_banner_release(from, release), tree->pe, tree->host_name, PACKAGE_VERSION);
@@ -117,22 +118,22 @@ static const char *handshake_reason(int code)
     }
 }
 
-/* Receives the other end's answer. One that cannot speak with this PE sends its banner and no
- * more. */
+/* Receives the other end's answer. Another release that cannot speak with this PE sends its banner
+ * and no more. */
 static int handshake_hear(struct tree *tree, int fd, struct hello *answer, double deadline,
                           struct sy_error *err)
 {
-    bool ours = false;
+    const struct banner *from = &answer->banner;
     int rc = sy_net_receive(fd, &answer->banner, sizeof answer->banner, &deadline);
+    bool ours = rc == 0 && banner_is_ours(from);
 
-    if (rc == 0) {
-        ours = banner_is_ours(&answer->banner);
-        if (ours && answer->banner.version != TREE_VERSION)
-            return handshake_differs(tree, &answer->banner, err);
-        rc = sy_net_receive(fd, answer->nonce, sizeof *answer - sizeof answer->banner, &deadline);
-    }
-    if (rc == -ECONNRESET && ours)
-        return handshake_differs(tree, &answer->banner, err);
+    if (ours && from->version != TREE_VERSION)
+        return handshake_differs(tree, from, err);
+    if (rc == 0)
+        rc = sy_net_receive(fd, answer->nonce, sizeof *answer - sizeof *from, &deadline);
+    if (rc == -ECONNRESET && ours &&
+        strncmp(from->release, banner.release, sizeof banner.release) != 0)
+        return handshake_differs(tree, from, err);
     return rc ? tree->host->fail(err, -rc, "%s", handshake_reason(-rc)) : 0;
 }
 

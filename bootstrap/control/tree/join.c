@@ -345,7 +345,7 @@ static int join_find_place(struct tree *tree, double begin, double limit, struct
     for (;;) {
         int rc = join_search_once(tree, &search, parent);
         double waited = sy_clock() - begin;
-        if (rc == 0 || rc == -EPERM || rc == -EPROTONOSUPPORT)
+        if (rc == 0 || rc == -EPERM)
             return rc ? tree->host->fail(err, -rc, "%s", search.cause.text) : 0;
         bool gone = tree->user->rank.root_listens && rc == -ECONNREFUSED &&
                     waited > sy_tree_patience(tree);

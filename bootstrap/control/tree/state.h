@@ -165,7 +165,7 @@ int sy_tree_places(struct tree *tree, const char *networks, const char *name,
 int sy_tree_handshake_open(struct tree *tree, int fd, unsigned char nonce[TREE_NONCE]);
 
 /* The rest of that PE's handshake; blocks until the deadline at most. -EACCES: the other end does
- * not know the secret; -EPROTONOSUPPORT: it is another release of this library; err is filled. */
+ * not know the secret, or says that it is another release of this library; err is filled. */
 int sy_tree_handshake_finish(struct tree *tree, int fd, const unsigned char nonce[TREE_NONCE],
                              double deadline, struct sy_error *err);
 
@@ -227,8 +227,8 @@ void sy_tree_forget_launcher(struct tree *tree);
 /* ---- dial.c ---- */
 
 /* A connection to a PE of this job that has passed the handshake; or -EACCES: what answers does not
- * belong to this job; -EPROTONOSUPPORT: it is another release; -ECONNREFUSED: nothing answers; then
- * err has the cause. patience: seconds for one address. */
+ * belong to this job, or says that it is another release; -ECONNREFUSED: nothing answers; then err
+ * has the cause. patience: seconds for one address. */
 int sy_tree_dial(struct tree *tree, const struct tree_addresses *to, double patience,
                  double deadline, struct sy_error *err);
 
