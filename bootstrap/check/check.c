@@ -126,36 +126,57 @@ static bool check_find_ports(const struct sy_flags *flags, unsigned *low, unsign
     return false;
 }
 
-static bool check_measure(const struct sy_flags *flags, struct host *from, struct host *to)
+/* In one line, whatever a host has sent: it is not to forge lines of the table. */
+static void check_in_one_line(char *text)
 {
-    char token[33], *question, *port, *answer = NULL, *addresses = check_addresses_of(to);
-    char address[64];
-    double trip, rate;
+    for (; text && *text; text++) {
+        if (*text == '\n' || *text == '\t')
+            *text = ' ';
+    }
+}
+
+/* Has one host listen and the other one measure the way to it. Returns what came of it: the last
+ * answer (allocated), or NULL. */
+static char *check_ask_way(const struct sy_flags *flags, struct host *from, struct host *to)
+{
+    char token[33], *question, *port, *answer, *addresses;
     unsigned low, high;
-    bool good;
 
     check_make_token(token);
     check_find_ports(flags, &low, &high);
     question = sy_memory_text("listen %s %u %u", token, low, high);
     port = sy_host_ask(to, question);
     free(question);
-    if (port && *port != '!' && strspn(port, "0123456789,") == strlen(port)) {
-        question = sy_memory_text("measure %s %s%s", token, port, addresses);
-        answer = sy_host_ask(from, question);
-        free(question);
+    if (!port || *port == '!')
+        return port;
+    if (strspn(port, "0123456789,") != strlen(port)) {
+        free(port);
+        return NULL;
     }
-    good = answer && sscanf(answer, "%63s %lf %lf", address, &trip, &rate) == 3 && *answer != '!';
+    addresses = check_addresses_of(to);
+    question = sy_memory_text("measure %s %s%s", token, port, addresses);
+    answer = sy_host_ask(from, question);
+    free(question);
+    free(addresses);
+    free(port);
+    return answer;
+}
+
+static bool check_measure(const struct sy_flags *flags, struct host *from, struct host *to)
+{
+    char address[64], *answer = check_ask_way(flags, from, to);
+    double trip, rate;
+    bool good = answer && sscanf(answer, "%63s %lf %lf", address, &trip, &rate) == 3 &&
+                *answer != '!';
+
+    check_in_one_line(answer);
     if (good)
         printf("%-16s %-16s %-24s %10.1f %10.0f\n", from->name, to->name, address, trip, rate);
     else
         printf("%-16s %-16s %s\n", from->name, to->name,
-               answer && *answer == '!' ? answer
-               : port && *port == '!'   ? port
-                                        : "! no answer");
+               answer && *answer == '!' ? answer : "! no answer");
     fflush(stdout);
     free(answer);
-    free(port);
-    free(addresses);
     return good;
 }
 
