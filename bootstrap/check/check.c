@@ -9,11 +9,12 @@
 
 #include "bootstrap/check/host.h"
 #include "bootstrap/launcher/memory.h"
+#include "util/net/interfaces.h"
 #include "util/net/ports.h"
 
 static const double CLOCKS_APART = 1.0; /* seconds from which on clocks are complained of */
 
-enum { FEW_FILES = 1024 };
+enum { FEW_FILES = 1024, ADDRESSES = 16 /* that are tried of a host */ };
 
 /* ---- the hosts ---- */
 
@@ -80,17 +81,21 @@ static bool check_look_for_trouble(struct host *host, const struct host *first)
 
 /* ---- the ways between them ---- */
 
-/* "a 10.0.0.1 b fe80::1" alternates names of interfaces and addresses: keeps the addresses. */
+/* "a 10.0.0.1 b fe80::1" alternates names of interfaces and addresses: keeps the first addresses,
+ * and nothing else that the host may have sent. */
 static char *check_addresses_of(const struct host *host)
 {
     char *all = sy_host_fact(host, "address"), *save = NULL, *text = NULL;
     size_t length = 0;
     FILE *out = sy_memory_stream(&text, &length);
-    int word = 0;
+    int word = 0, count = 0;
+    struct sy_ip ip;
 
     for (char *at = strtok_r(all, " ", &save); at; at = strtok_r(NULL, " ", &save)) {
-        if (word++ % 2)
+        if (word++ % 2 && count < ADDRESSES && sy_ip_parse(at, &ip) == 0) {
             fprintf(out, " %s", at);
+            count++;
+        }
     }
     sy_memory_stream_end(out);
     free(all);

@@ -37,6 +37,24 @@ static double host_time_of_day(void)
 
 /* ---- the conversation ---- */
 
+static bool host_send(const struct host *host, const char *text, double deadline)
+{
+    size_t left = strlen(text);
+
+    while (left) {
+        ssize_t n = write(host->ends.in, text, left);
+
+        if (n > 0) {
+            text += n;
+            left -= (size_t)n;
+        } else if ((errno != EAGAIN && errno != EINTR) ||
+                   sy_net_wait(host->ends.in, POLLOUT, &deadline) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool host_receive(const struct host *host, void *to, size_t length, double deadline)
 {
     char *at = to;
@@ -92,13 +110,14 @@ static char *host_receive_answer(const struct host *host, double deadline)
 
 char *sy_host_ask(struct host *host, const char *question)
 {
+    double deadline = sy_clock() + ANSWER;
     char *answer = NULL, *line;
 
     if (host->broken)
         return NULL;
     line = sy_memory_text("%s\n", question);
-    if (write(host->ends.in, line, strlen(line)) == (ssize_t)strlen(line))
-        answer = host_receive_answer(host, sy_clock() + ANSWER);
+    if (host_send(host, line, deadline))
+        answer = host_receive_answer(host, deadline);
     free(line);
     host->broken = !answer;
     return answer;
