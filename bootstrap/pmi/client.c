@@ -171,9 +171,10 @@ static int client_read_framed(struct pmi_client *client, char body[PMI_LINE])
     bool whole = length < PMI_LINE;
     for (; length >= PMI_LINE && !rc; length -= PMI_LINE - 1)
         rc = sy_net_receive(client->fd, body, PMI_LINE - 1, &client->deadline);
+    if (rc)
+        return rc;
     body[length] = '\0';
-    if (!rc)
-        rc = sy_net_receive(client->fd, body, (size_t)length, &client->deadline);
+    rc = sy_net_receive(client->fd, body, (size_t)length, &client->deadline);
     return rc ? rc : whole ? 0 : -EMSGSIZE;
 }
 
