@@ -102,6 +102,7 @@ core_sources = \
 	shmem/core/route/route.c shmem/core/route/route.h \
 	shmem/core/route/route_job.c shmem/core/route/route_job.h \
 	shmem/core/route/route_agree.c \
+	shmem/core/route/route_check.c shmem/core/route/route_check.h \
 	shmem/core/route/route_choose.c \
 	shmem/core/route/route_rule.c shmem/core/route/route_rule.h \
 	shmem/core/route/route_count.c \

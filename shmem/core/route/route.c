@@ -8,6 +8,7 @@
 
 #include "core/guard.h"
 #include "core/route/route.h"
+#include "core/route/route_check.h"
 #include "core/route/route_rule.h"
 #include "core/start/transport_stubs.h"
 #include "core/memory/windows.h"
@@ -114,68 +115,6 @@ static int route_check_names(const char *list, bool exclude, const struct sy_plu
     return 0;
 }
 
-/* ---- what a plugin may get wrong ---- */
-
-static int route_check_messages(const struct sy_transport *table, struct sy_error *err)
-{
-    const struct sy_transport *stubs = &sy_transport_stubs;
-
-    if (table->message_send == stubs->message_send && !table->message_size)
-        return 0;
-    if (table->message_size < SY_MESSAGE_LEAST)
-        return sy_fail(err, EINVAL, "its messages have %zu bytes, but %u are needed",
-                       table->message_size, (unsigned)SY_MESSAGE_LEAST);
-    if (table->message_send == stubs->message_send || table->progress == stubs->progress ||
-        table->wait_fd == stubs->wait_fd)
-        return sy_fail(
-            err, EINVAL,
-            "a transport that carries messages needs message_send, progress and wait_fd");
-    if ((table->large_send == stubs->large_send) != !table->large_size ||
-        (table->large_receive == stubs->large_receive) != !table->large_size)
-        return sy_fail(err, EINVAL, "it has some of large_size, large_send and large_receive");
-    return 0;
-}
-
-static int route_check_table(const struct sy_transport *table, struct sy_error *err)
-{
-    const struct sy_transport *stubs = &sy_transport_stubs;
-
-    if (table->open == stubs->open || table->reach == stubs->reach)
-        return sy_fail(err, EINVAL, "it has no %s", table->open == stubs->open ? "open" : "reach");
-    if ((table->ctx_open == stubs->ctx_open) != (table->ctx_close == stubs->ctx_close))
-        return sy_fail(err, EINVAL, "it has only one of ctx_open and ctx_close");
-    if (table->region_attach != stubs->region_attach &&
-        table->region_detach == stubs->region_detach)
-        return sy_fail(err, EINVAL, "it has region_attach, but not region_detach");
-    for (const struct sy_counter_row *row = table->counters; row && row->name; row++)
-        if (row->offset % _Alignof(uint64_t) || !row->unit || !row->help)
-            return sy_fail(err, EINVAL, "its counter '%s' has no unit, no help or an odd place",
-                           row->name);
-    if ((table->mark == stubs->mark) != (table->reached == stubs->reached))
-        return sy_fail(err, EINVAL, "it has only one of mark and reached");
-    return route_check_messages(table, err);
-}
-
-unsigned sy_routes_able(const struct sy_route_transport *t)
-{
-    const struct sy_transport *own = t->plugin.table, *stubs = &sy_transport_stubs;
-
-    return (own->put != stubs->put ? SY_REACH_PUT : 0) |
-           (own->get != stubs->get ? SY_REACH_GET : 0) |
-           (own->amo != stubs->amo ? SY_REACH_AMO : 0) |
-           (own->mem_pointer != stubs->mem_pointer ? SY_REACH_MAP : 0) |
-           (own->message_size ? SY_REACH_MESSAGE : 0);
-}
-
-int sy_routes_step(const char *step, int rc, struct sy_error *err)
-{
-    if (rc > 0)
-        return sy_fail(err, EPROTO, "its %s answers %d, which is neither 0 nor -errno", step, rc);
-    if (rc && !*err->text)
-        sy_fail(err, -rc, "%s: %s (the plugin gives no reason)", step, strerror(-rc));
-    return rc;
-}
-
 /* ---- loading ---- */
 
 static void route_unload(struct sy_route_transport *t)
@@ -211,7 +150,7 @@ static int route_load(const struct sy_plugin *found, const char *name, struct sy
     struct sy_error why = {""};
     if (!sy_plugin_rename(&t->plugin, name))
         rc = sy_fail(err, ENOMEM, "no memory for transport %s", name);
-    else if (route_check_table(t->table, &why))
+    else if (sy_route_check_table(t->table, &why))
         rc = sy_fail(err, EPROTO, "transport plugin %s: %s", found->name, why.text);
     else if (t->table->options)
         rc = route_add_options(t, options, err);
@@ -305,7 +244,7 @@ static int route_attach(struct sy_route_transport *t, unsigned w, struct sy_erro
                        SY_REGION_KEY);
     if (rc > t->key_bytes)
         t->key_bytes = (uint8_t)rc;
-    return sy_routes_step("region_attach", rc < 0 ? rc : 0, err);
+    return sy_route_check_step("region_attach", rc < 0 ? rc : 0, err);
 }
 
 static void route_close_one(struct sy_route_transport *t)
@@ -335,8 +274,8 @@ static int route_open_one(unsigned i, const struct sy_host *host, struct sy_erro
 
     t->lone = route_is_lone(t->table);
     sy_stall_enter(t->plugin.name, "open");
-    int rc = sy_routes_step("open", sy_message_open(&t->table, host, &instance, &t->self, err),
-                            err);
+    int rc = sy_route_check_step("open", sy_message_open(&t->table, host, &instance, &t->self, err),
+                                 err);
     sy_stall_leave();
     if (rc)
         return rc;
@@ -345,7 +284,7 @@ static int route_open_one(unsigned i, const struct sy_host *host, struct sy_erro
     for (unsigned w = 0; w < sy_windows.count && !rc; w++)
         rc = w == SY_WINDOW_CONTROL ? 0 : route_attach(t, w, err);
     if (!rc)
-        rc = sy_routes_step("ctx_open", t->table->ctx_open(t->self, 0, &t->ctx, err), err);
+        rc = sy_route_check_step("ctx_open", t->table->ctx_open(t->self, 0, &t->ctx, err), err);
     if (rc)
         route_close_one(t);
     return rc;

@@ -8,6 +8,7 @@
  * route_job.c     gathers those of all PEs, and connects this one's (route_job.h)
  * route_agree.c   agrees with the other PEs on who reaches whom
  * route_choose.c  chooses for each pair
+ * route_check.c   what a plugin may get wrong (route_check.h)
  * route_window.c  the windows of other PEs: what is mapped, keys of the rest
  * route_region.c  the same for a window that comes after the start
  * route_rule.c    the rules of SHMEM_ROUTES
@@ -125,13 +126,6 @@ enum { SY_ROUTES_SHORT = 1 };
  */
 int sy_routes_connect(const char *all, size_t stride, bool (*same_layout)(int pe), double seconds,
                       bool beyond, bool show, struct sy_error *err);
-
-/* What a transport's functions are for: SY_REACH_ bits. */
-unsigned sy_routes_able(const struct sy_route_transport *t);
-
-/* Passes rc on, or -EPROTO where it is no answer; gives a failure that a plugin has no words for
- * its step's name. */
-int sy_routes_step(const char *step, int rc, struct sy_error *err);
 
 /* Closes transport i and forgets it; those behind it move up. code, why: what it failed with. */
 void sy_routes_drop(unsigned i, int code, const char *why);

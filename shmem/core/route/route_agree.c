@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/route/route_check.h"
 #include "core/route/route_job.h"
 #include "core/start/boot.h"
 #include "core/start/world.h"
@@ -27,53 +28,26 @@ struct verdict {
 
 /* ---- what a transport answers ---- */
 
-/* The names of SY_REACH_ bits. */
-static const char *route_agree_bits(unsigned bits, char text[32])
-{
-    static const char *const name[] = {"PUT", "GET", "AMO", "MAP", "LATE", "MESSAGE"};
-    size_t used = 0;
-
-    snprintf(text, 32, "nothing");
-    for (unsigned i = 0; i < sizeof name / sizeof *name; i++)
-        if (bits >> i & 1)
-            used += (size_t)snprintf(text + used, 32 - used, "%s%s", used ? "|" : "", name[i]);
-    return text;
-}
-
 /* Says once of each transport that an answer of it is of no use. */
-static void route_agree_tell_of_reach(struct sy_route_transport *t, int pe, unsigned bits)
+static void route_agree_tell_of_reach(struct sy_route_transport *t, const char *why)
 {
-    unsigned able = sy_routes_able(t), without = bits & ~(able | SY_REACH_LATE);
-    char answer[32], missing[32], why[80] = "";
-
-    if (without)
-        snprintf(why, sizeof why, "has no functions for %s", route_agree_bits(without, missing));
-    else
-        snprintf(why, sizeof why, "needs all of PUT|GET|AMO where it says neither MAP nor MESSAGE");
     if (!t->faulted)
-        sy_log(SY_LOG_ERROR, "routes",
-               "transport %s: its reach(%d) answers %s, but it %s. The PE is taken as not reached",
-               t->plugin.name, pe, route_agree_bits(bits, answer), why);
+        sy_log(SY_LOG_ERROR, "routes", "transport %s: %s. The PE is taken as not reached",
+               t->plugin.name, why);
     t->faulted = true;
 }
 
 unsigned sy_route_agree_reach(const struct sy_route_job *job, unsigned i, int pe)
 {
-    const unsigned data = SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO,
-                   whole = SY_REACH_MAP | SY_REACH_MESSAGE; /* the core makes all of either */
     struct sy_route_transport *t = sy_route_job_own(job, i);
+    struct sy_error why = {""};
 
     if (job->kind[i].mutual && !job->kind[i].mutual[pe])
         return 0;
-    unsigned bits = t->table->reach(t->self, pe);
-    /* A later version of the interface may have more. */
-    bits &= data | whole | (bits & SY_REACH_MAP ? SY_REACH_LATE : 0u);
-    bool able = !(bits & ~(sy_routes_able(t) | SY_REACH_LATE));
-    if (able && (bits & whole || (bits & data) == data))
-        return bits;
-    if (bits)
-        route_agree_tell_of_reach(t, pe, bits);
-    return 0;
+    unsigned bits = sy_route_check_reach(t->plugin.table, pe, t->table->reach(t->self, pe), &why);
+    if (*why.text)
+        route_agree_tell_of_reach(t, why.text);
+    return bits;
 }
 
 /* ---- verdicts ---- */

@@ -1,11 +1,11 @@
 /* Chooses the transport of each pair: see route.h. Contains no transport's name. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/guard.h"
+#include "core/route/route_check.h"
 #include "core/route/route_job.h"
 #include "core/route/route_rule.h"
 #include "core/start/boot.h"
@@ -210,10 +210,10 @@ static int route_choose_note_descriptors(struct sy_error *err)
     for (unsigned i = 0; i < sy_routes.count; i++) {
         struct sy_route_transport *t = &sy_routes.transport[i];
         t->wait_fd = t->table->wait_fd(t->self);
-        if (t->wait_fd >= 0 ? fcntl(t->wait_fd, F_GETFD) < 0 : sy_routes_able(t) & SY_REACH_MESSAGE)
-            return sy_fail(err, EPROTO,
-                           "transport %s: its wait_fd() answers %d, which is not a descriptor",
-                           t->plugin.name, t->wait_fd);
+        struct sy_error why = {""};
+        int rc = sy_route_check_fd(t->plugin.table, t->wait_fd, &why);
+        if (rc)
+            return sy_fail(err, -rc, "transport %s: %s", t->plugin.name, why.text);
         t->polled = t->carries || t->wait_fd >= 0;
     }
     return 0;

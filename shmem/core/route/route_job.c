@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/route/route_check.h"
 #include "core/route/route_job.h"
 #include "core/route/route_rule.h"
 #include "core/start/world.h"
@@ -206,7 +207,7 @@ static int route_job_connect_one(const struct sy_route_job *job, unsigned i, dou
     int rc = t->table->connect(t->self, addresses, SY_ADDRESS_MAX, seconds, err);
     sy_stall_leave();
     free(addresses);
-    return sy_routes_step("connect", rc, err);
+    return sy_route_check_step("connect", rc, err);
 }
 
 /* Drops transport i of the job. The transports after it move up in sy_routes. */

@@ -6,6 +6,7 @@
 
 #include "core/memory/windows.h"
 #include "core/route/route.h"
+#include "core/route/route_check.h"
 #include "core/start/transport_stubs.h"
 #include "core/start/world.h"
 #include "util/error.h"
@@ -22,7 +23,7 @@ static bool route_region_serves(unsigned i)
 static int route_region_fail(const struct sy_route_transport *t, const char *step, int rc,
                              struct sy_error *why, struct sy_error *err)
 {
-    rc = sy_routes_step(step, rc, why);
+    rc = sy_route_check_step(step, rc, why);
     return rc ? sy_fail(err, -rc, "transport %s: %s", t->plugin.name, why->text) : 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/fatal.h"
 #include "core/memory/windows.h"
+#include "core/route/route_check.h"
 #include "core/route/route_job.h"
 #include "core/start/boot.h"
 #include "core/start/world.h"
@@ -104,7 +105,7 @@ static int route_window_connect(const struct sy_route_job *job, unsigned i, unsi
                job->kind[i].key_bytes);
     int rc = t->table->region_connect(t->self, w, job->kind[i].key_bytes ? keys : NULL,
                                       SY_REGION_KEY, &why);
-    rc = sy_routes_step("region_connect", rc, &why);
+    rc = sy_route_check_step("region_connect", rc, &why);
     return rc ? sy_fail(err, -rc, "transport %s: %s", t->plugin.name, why.text) : 0;
 }
 
