@@ -84,7 +84,7 @@ static void info_markdown_print_option(const struct sy_option_shown *option, voi
 {
     const struct sy_option *row = option->row;
     const char **last = arg;
-    char type[160];
+    char type[1024];
 
     if (row->flags & SY_OPTION_INERT)
         return;

@@ -80,7 +80,7 @@ static void info_text_print_option(const struct sy_option_shown *option, void *a
 {
     const struct sy_option *row = option->row;
     const char **last = arg;
-    char type[160], facts[640];
+    char type[1024], facts[1536];
 
     if (row->flags & SY_OPTION_INERT)
         return;

@@ -78,7 +78,8 @@ int sy_options_not_shown(const char *where, struct sy_error *err);
 bool sy_options_job(const struct sy_options *set, unsigned index, const char **name,
                     uint32_t *hash);
 
-/* What is allowed for a row, in words; in `buffer` where they differ from row to row. */
+/* What is allowed for a row, in words; in `buffer` where they differ from row to row. Of a list
+ * that is longer the end is "...". */
 const char *sy_option_allowed(const struct sy_option *row, char *buffer, size_t room);
 
 /* "symmetric.size" -> "SHMEM_SYMMETRIC_SIZE"; returns buffer. */

@@ -118,6 +118,10 @@ const char *sy_option_allowed(const struct sy_option *row, char *buffer, size_t 
         snprintf(buffer, room, "one of ");
         for (const char *at = row->choices; *at; at++) {
             size_t used = strlen(buffer);
+            if (used + 1 == room) {
+                memcpy(buffer + room - sizeof "...", "...", sizeof "...");
+                break;
+            }
             snprintf(buffer + used, room - used, *at == '|' ? ", " : "%c", *at);
         }
         return buffer;
