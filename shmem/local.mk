@@ -70,6 +70,7 @@ engine_sources = \
 
 # The same over transports that only carry messages, for the library itself.
 message_sources = \
+	shmem/engine/call.c shmem/engine/call.h \
 	shmem/engine/message.h shmem/engine/message_large.c shmem/engine/large.h \
 	shmem/engine/message_receive.c shmem/engine/message_send.c \
 	shmem/engine/message_table.c

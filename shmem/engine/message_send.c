@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/call.h"
 #include "engine/issue.h"
 #include "engine/message.h"
 #include "util/clock.h"
@@ -112,6 +113,17 @@ static void message_send_failed(struct sy_message_peer *peer, int rc)
     messages->host->soon(RETRY);
 }
 
+static int message_send_call(struct sy_message_peer *peer, const char *bytes, size_t length)
+{
+    const struct sy_messages *messages = peer->messages;
+    struct sy_call *call = sy_call_own();
+
+    sy_call_begin(call, messages->name, peer->engine.pe);
+    int rc = messages->inner->message_send(messages->self, peer->engine.pe, bytes, length);
+    sy_call_end(call);
+    return rc;
+}
+
 /* Sends a message of the `length` bytes at `from`, before which there is room for a head. sent: the
  * position up to which requests have been sent then. `due` is cleared before `applied` is read, so
  * that what falls due for more stays due. That the other side cannot be reached any more is
@@ -120,7 +132,6 @@ static void message_send_failed(struct sy_message_peer *peer, int rc)
 static bool message_send_one(struct sy_message_peer *peer, enum sy_message_channel channel,
                              char *from, size_t length, uint64_t sent)
 {
-    const struct sy_messages *messages = peer->messages;
     bool due = atomic_exchange(&peer->due, false), asks = message_send_asks(peer, sent);
     struct sy_message_head head = {
         .length = (uint32_t)length,
@@ -129,8 +140,7 @@ static bool message_send_one(struct sy_message_peer *peer, enum sy_message_chann
         .applied = atomic_load_explicit(&peer->applied, memory_order_acquire)};
 
     memcpy(from - sizeof head, &head, sizeof head);
-    int rc = messages->inner->message_send(messages->self, peer->engine.pe, from - sizeof head,
-                                           sizeof head + length);
+    int rc = message_send_call(peer, from - sizeof head, sizeof head + length);
     if (rc && (rc == -EAGAIN || length)) {
         if (due)
             atomic_store(&peer->due, true);

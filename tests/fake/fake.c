@@ -26,8 +26,9 @@ static const struct sy_option options[] = {
      "Fail on purpose"},
     {"fake.fail_pes", SY_OPTION_STRING, 0, AT(fail_pes), "", NULL, 0, 0, NULL,
      "PEs that fail or hang, such as 0,4-7; empty for all"},
-    {"fake.hang", SY_OPTION_CHOICE, 0, AT(hang), "never", "never|open|connect|close|progress|event",
-     0, 0, NULL, "Do not return from this call; event: from progress on the progress thread"},
+    {"fake.hang", SY_OPTION_CHOICE, 0, AT(hang), "never",
+     "never|open|connect|close|progress|event|send", 0, 0, NULL,
+     "Do not return from this call; event: from progress on the progress thread"},
     {"fake.reach", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(reach), "all", "all|parity|none|shy", 0, 0,
      NULL,
      "Whom it reaches: everybody, PEs of odd or of even numbers among themselves, nobody; or "
@@ -426,6 +427,7 @@ static int fake_message_send(void *self, int pe, const void *bytes, size_t lengt
     struct fake *f = self;
     struct fake_message head = {.kind = FAKE_MESSAGE, .from = (uint32_t)f->host->pe};
 
+    fake_hang(f, FAKE_HANG_SEND);
     memcpy(head.key, f->host->job_key, sizeof head.key);
     pthread_mutex_lock(&f->lock);
     int rc = fake_chance(f, f->settings->again) ? -EAGAIN

@@ -25,6 +25,7 @@
 #include "core/wait/tell.h"
 #include "core/wait/wait.h"
 #include "core/start/world.h"
+#include "engine/call.h"
 #include "util/clock.h"
 #include "util/denied.h"
 #include "util/error.h"
@@ -548,7 +549,7 @@ void sy_progress_stop(void)
 
 int sy_progress_poll(void)
 {
-    struct sy_stall_poll *poll = sy_stall_poll();
+    struct sy_call *call = sy_call_own();
     bool moved = false, yielded = false;
 
     sy_progress_enter();
@@ -556,9 +557,9 @@ int sy_progress_poll(void)
     for (unsigned i = 0; i < sy_routes.count; i++) {
         if (!sy_routes.transport[i].polled)
             continue;
-        sy_stall_poll_begin(poll, sy_routes.transport[i].plugin.name);
+        sy_call_begin(call, sy_routes.transport[i].plugin.name, SY_CALL_PROGRESS);
         int done = sy_routes.transport[i].table->progress(sy_routes.transport[i].self, 0);
-        sy_stall_poll_end(poll);
+        sy_call_end(call);
         moved |= done > 0;
         yielded |= done < 0;
     }

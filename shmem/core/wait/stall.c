@@ -12,6 +12,7 @@
 #include "core/wait/stall.h"
 #include "core/wait/wait.h"
 #include "core/start/world.h"
+#include "engine/call.h"
 #include "util/bits.h"
 #include "util/clock.h"
 #include "util/log.h"
@@ -19,9 +20,9 @@
 #include "util/says.h"
 
 enum {
-    THREADS = 16, /* that have notes of their own; others share the last one */
-    PEERS = 16,   /* that each transport tells of */
-    STOPS = 8     /* that are remembered */
+    THREADS = SY_CALL_THREADS, /* that have notes */
+    PEERS = 16,                /* that each transport tells of */
+    STOPS = 8                  /* that are remembered */
 };
 
 /* A thread that waits writes again at each rest, of 400 ms at most, so a note that is older is about
@@ -44,24 +45,16 @@ struct note {
     _Atomic bool inside;          /* a wait for words that only the library writes */
     const char *_Atomic where;    /* of a wait that has no note so far; NULL: none, */
     _Atomic uint64_t opened;      /* and its beginning */
-    struct sy_stall_poll poll;
-    uint32_t seen;    /* number of the call of progress() at an earlier look, */
-    uint64_t seen_at; /* the first of these; 0: there was none */
+    uint32_t seen;                /* number of the call of a plugin at an earlier look, */
+    uint64_t seen_at;             /* the first of these; 0: there was none */
 } __attribute__((aligned(SY_LINE)));
 
 static struct note notes[THREADS];
-static atomic_int threads;
 static double told; /* seconds of the wait that was reported last */
 
 static struct note *wait_stall_own_note(void)
 {
-    static _Thread_local struct note *own;
-
-    if (!own) {
-        int index = atomic_fetch_add(&threads, 1);
-        own = &notes[index < THREADS ? index : THREADS - 1];
-    }
-    return own;
+    return &notes[sy_call_thread()];
 }
 
 void sy_stall_opened(uint64_t since, const char *where)
@@ -211,21 +204,17 @@ static double wait_stall_of_plugin(uint64_t now, const char **call)
     return *call && now > since ? wait_stall_seconds(since, now) : 0;
 }
 
-struct sy_stall_poll *sy_stall_poll(void)
+/* For how long this note's thread has been in one call of progress() or message_send(), as far as
+ * has been seen: 0, it has not, or not for long. One thread at a time looks. */
+static double wait_stall_calls(struct note *note, uint64_t now)
 {
-    return &wait_stall_own_note()->poll;
-}
+    const struct sy_call *call = &sy_calls[note - notes];
+    bool inside = atomic_load_explicit(&call->transport, memory_order_relaxed);
+    uint32_t number = atomic_load_explicit(&call->number, memory_order_relaxed);
 
-/* Since when this note's thread has been in one call of progress(), as far as has been seen: 0, it
- * has not, or not for long. One thread at a time looks. */
-static double wait_stall_polls(struct note *note, uint64_t now, const char **transport)
-{
-    *transport = atomic_load_explicit(&note->poll.transport, memory_order_relaxed);
-    uint32_t number = atomic_load_explicit(&note->poll.number, memory_order_relaxed);
-
-    if (!*transport || !note->seen_at || number != note->seen) {
+    if (!inside || !note->seen_at || number != note->seen) {
         note->seen = number;
-        note->seen_at = *transport ? now : 0;
+        note->seen_at = inside ? now : 0;
         return 0;
     }
     return now - note->seen_at > FRESH_NS ? wait_stall_seconds(note->seen_at, now) : 0;
@@ -241,9 +230,9 @@ static double wait_stall_longest(void)
 
     for (int i = 0; i < THREADS; i++) {
         double waits = wait_stall_waits(&notes[i], now);
-        double polls = wait_stall_polls(&notes[i], now, &what);
+        double calls = wait_stall_calls(&notes[i], now);
         longest = waits > longest ? waits : longest;
-        longest = polls > longest ? polls : longest;
+        longest = calls > longest ? calls : longest;
     }
     return longest;
 }
@@ -251,13 +240,17 @@ static double wait_stall_longest(void)
 /* What one thread waits for, or is stuck in; "": nothing that is known. */
 static void wait_stall_text_of(struct note *note, uint64_t now, char *text, size_t room)
 {
-    const char *transport;
-    double polls = wait_stall_polls(note, now, &transport);
-    const char *where = atomic_load(&note->where);
+    double calls = wait_stall_calls(note, now);
+    const char *transport = atomic_load(&sy_calls[note - notes].transport),
+               *where = atomic_load(&note->where);
+    int pe = atomic_load(&sy_calls[note - notes].pe);
 
     *text = '\0';
-    if (polls > 0)
-        snprintf(text, room, "in progress() of transport %s, for %.0f s", transport, polls);
+    if (calls > 0 && transport && pe >= 0)
+        snprintf(text, room, "in message_send() of transport %s to PE %d, for %.0f s", transport,
+                 pe, calls);
+    else if (calls > 0 && transport)
+        snprintf(text, room, "in progress() of transport %s, for %.0f s", transport, calls);
     else if (wait_stall_waits(note, now) > 0)
         snprintf(text, room, "in %s", atomic_load(&note->call));
     else if (where && now > atomic_load(&note->opened) + SY_STALL_NOTED_NS)

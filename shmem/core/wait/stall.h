@@ -28,29 +28,6 @@ void sy_stall_opened(uint64_t since, const char *where);
 void sy_stall_enter(const char *transport, const char *call);
 void sy_stall_leave(void);
 
-/* A thread of the program calls progress() of a transport, each time with another number. A thread
- * that is in the same call at two looks is stuck there. */
-struct sy_stall_poll {
-    const char *_Atomic transport; /* NULL: it is not in progress() */
-    _Atomic uint32_t number;
-};
-
-/* This thread's own. */
-struct sy_stall_poll *sy_stall_poll(void);
-
-static inline void sy_stall_poll_begin(struct sy_stall_poll *poll, const char *transport)
-{
-    uint32_t number = atomic_load_explicit(&poll->number, memory_order_relaxed);
-
-    atomic_store_explicit(&poll->number, number + 1, memory_order_relaxed);
-    atomic_store_explicit(&poll->transport, transport, memory_order_relaxed);
-}
-
-static inline void sy_stall_poll_end(struct sy_stall_poll *poll)
-{
-    atomic_store_explicit(&poll->transport, NULL, memory_order_relaxed);
-}
-
 /* What the threads of this PE wait for, in words. Returns for how many seconds the one that has
  * waited longest has done so; 0: none waits. */
 double sy_stall_text(char *text, size_t room);
