@@ -16,8 +16,11 @@
  * makes an instance, `self`, which is the first argument of every other call. All that changes
  * belongs to it: a plugin has no variables of its own but constants.
  *
- * Order of calls: open, region_attach, ctx_open, address, connect, reach, region_connect; then data
- * calls from any thread; then ctx_close, close. After close, open may come again.
+ * Order of calls: open, region_attach, ctx_open, address, connect, reach, region_connect, wait_fd;
+ * then data calls, message_send, progress, arm, disarm and outstanding, from any thread; then
+ * ctx_close, close. message_send and progress may still come between these two. If connect has
+ * failed, only ctx_close and close follow. Messages of a PE that is further on may wait before
+ * wait_fd is called. After close, open may come again.
  *
  * Data calls (put, get, put_strided, get_strided, amo, put_signal, raise) answer
  *   0            accepted; complete too, as far as the call's comment says
@@ -111,9 +114,10 @@ struct sy_instance {
                          same name on different PEs talk to each other */
     void *settings;   /* values of the plugin's options, settings_size bytes */
 
-    /* For SY_REACH_MESSAGE. The transport calls it from progress(), or from a data call that waits,
-     * to hand up one message of PE pe. One thread at a time may be inside. The bytes must not
-     * change until it returns. It calls no function of the transport. */
+    /* For SY_REACH_MESSAGE. The transport calls it from progress(), from a data call that waits or
+     * from close(), never from message_send(), to hand up one message of PE pe. One thread at a
+     * time may be inside. The bytes, at any address, must not change until it returns. It calls no
+     * function of the transport. A PE that is none, or this one, ends the job. */
     void (*received)(void *receiver, int pe, const void *bytes, size_t length);
     void *receiver; /* the first argument of received() and large_done() */
 
@@ -181,9 +185,10 @@ struct sy_transport {
 
     /* -- Life -- */
 
-    /* Finds out whether the transport can be used here, allocates an instance and sets *self. Local
-     * work in bounded time. -ENODEV: it cannot be used here, and err says why. Any other -errno is
-     * an error, which err explains. After a failure nothing is left and close() does not follow. */
+    /* Finds out whether the transport can be used here, allocates an instance and sets *self, which
+     * is not NULL. Local work in bounded time. -ENODEV: it cannot be used here, and err says why.
+     * Any other -errno is an error, which err explains. After a failure nothing is left and close()
+     * does not follow. */
     int (*open)(const struct sy_host *host, const struct sy_instance *instance, void **self,
                 struct sy_error *err);
 
@@ -346,8 +351,9 @@ struct sy_transport {
     /* The longest message in bytes, 256 or more. */
     size_t message_size;
 
-    /* Sends a message to PE pe, whose plugin hands it up by received(): whole, exactly once, and
-     * after all messages that this instance has sent there before. Never waits.
+    /* Sends a message of 1 to message_size bytes, at any address, to another PE, whose plugin hands
+     * it up by received(): whole, exactly once, and after all messages that this instance has sent
+     * there before. Never waits.
      *   0            taken: the caller may change the bytes. It arrives even if close() follows
      *   -EAGAIN      nothing has been taken, for want of room; the core tries again soon
      *   other -errno that PE cannot be reached any more

@@ -97,7 +97,6 @@ struct sy_messages {
     _Atomic bool any_uneasy;
     _Atomic uint64_t *moving; /* a bit for each peer: large pieces are under way */
     _Atomic bool any_moving;
-    _Atomic bool faulted; /* reported: the transport has named a sender that is no PE */
 };
 
 /* Opens an instance of the transport *table, as open() does. If it carries messages, *table and

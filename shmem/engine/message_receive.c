@@ -1,6 +1,7 @@
 /* Messages that have come: see message.h. All that they say is checked, since it comes from other
  * processes. By the receiver. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/message.h"
@@ -303,6 +304,16 @@ static void message_receive_judge(struct sy_messages *messages, struct sy_messag
     sy_message_lost(messages, pe, why == no_memory ? -ENOMEM : -EPROTO, why);
 }
 
+/* The message is missing where it belongs, so the job cannot go on. */
+static void message_receive_from_nobody(const struct sy_messages *messages, int pe)
+{
+    char why[80];
+
+    snprintf(why, sizeof why, "a message of PE %d is handed up to PE %d of %d", pe,
+             messages->host->pe, messages->host->npes);
+    sy_message_lost(messages, messages->host->pe, -EPROTO, why);
+}
+
 /* ---- pieces beside the messages ---- */
 
 /* Goes on with what has waited for pieces that are there now. Whoever asked is told about each of
@@ -375,10 +386,7 @@ void sy_message_received(void *receiver, int pe, const void *bytes, size_t lengt
     struct sy_message_peer *peer;
 
     if (pe < 0 || pe >= messages->host->npes || pe == messages->host->pe) {
-        if (!atomic_exchange(&messages->faulted, true))
-            messages->host->log(SY_LOG_ERROR, messages->name,
-                                "a message of PE %d is handed up to PE %d of %d: dropped", pe,
-                                messages->host->pe, messages->host->npes);
+        message_receive_from_nobody(messages, pe);
         return;
     }
     sy_regions_ensure(&messages->regions);

@@ -33,7 +33,7 @@ static struct sy_transport_ctx *message_table_own(struct sy_transport_ctx *ctx)
 static void message_table_leave(struct sy_messages *messages)
 {
     uint64_t since = 0;
-    bool owes = true;
+    bool owes = sy_engine_peers(&messages->engine); /* none: connect() may have failed */
 
     for (unsigned i = 0; i < sy_engine_peers(&messages->engine); i++) {
         struct sy_message_peer *peer = (struct sy_message_peer *)messages->engine.peer[i];
@@ -443,13 +443,24 @@ static void message_table_choose(struct sy_messages *messages)
     table->session = message_table_session;
 }
 
+static int message_table_open_inner(const struct sy_transport *inner, const struct sy_host *host,
+                                    const struct sy_instance *instance, void **self,
+                                    struct sy_error *err)
+{
+    *self = NULL;
+    int rc = inner->open(host, instance, self, err);
+
+    return rc || *self ? rc
+                       : host->fail(err, EPROTO, "its open answers 0, but has set no instance");
+}
+
 int sy_message_open(const struct sy_transport **table, const struct sy_host *host,
                     const struct sy_instance *instance, void **self, struct sy_error *err)
 {
     const struct sy_transport *inner = *table;
 
     if (!inner->message_size)
-        return inner->open(host, instance, self, err);
+        return message_table_open_inner(inner, host, instance, self, err);
     struct sy_messages *messages = aligned_alloc(_Alignof(struct sy_messages), sizeof *messages);
     if (!messages)
         return host->fail(err, ENOMEM, "no memory for a transport");
@@ -463,7 +474,7 @@ int sy_message_open(const struct sy_transport **table, const struct sy_host *hos
     receiving.received = sy_message_received;
     receiving.receiver = messages;
     receiving.large_done = sy_message_large_done;
-    int rc = inner->open(host, &receiving, &messages->self, err);
+    int rc = message_table_open_inner(inner, host, &receiving, &messages->self, err);
     if (rc) {
         free(messages);
         return rc;
