@@ -300,5 +300,6 @@ void case_idle(void)
     uint64_t wakeups = suite_wakeups() - before;
     CHECK(wakeups < 300, "the progress thread woke up %llu times in 0.3 s with nothing to do",
           (unsigned long long)wakeups);
+    CHECK(suite_progress(100) < 100, "progress() says each of 100 times that something was done");
     suite_barrier_asleep();
 }

@@ -4,7 +4,7 @@ check_PROGRAMS += tests/transport/suite
 tests_transport_suite_SOURCES = tests/transport/main.c tests/transport/suite.h tests/transport/pe.c \
 	tests/transport/messages.c tests/transport/data.c tests/transport/cases_transfer.c tests/transport/cases_amo.c \
 	tests/transport/cases_order.c tests/transport/cases_large.c tests/transport/cases_load.c tests/transport/cases_device.c \
-	tests/transport/cases_life.c shmem/core/start/builtin.c shmem/core/start/transport_stubs.c \
+	tests/transport/cases_life.c tests/transport/cases_messages.c shmem/core/route/route_check.c shmem/core/route/route_check.h shmem/core/start/builtin.c shmem/core/start/transport_stubs.c \
 	shmem/core/start/transport_stubs.h
 tests_transport_suite_CPPFLAGS = $(AM_CPPFLAGS)
 tests_transport_suite_LDADD = shmem/libsma.a $(JANSSON_LIBS) -lpthread -ldl

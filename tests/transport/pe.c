@@ -11,6 +11,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "core/route/route_check.h"
 #include "engine/message.h"
 #include "tests/transport/suite.h"
 
@@ -216,9 +217,28 @@ static struct sy_host host = {
 
 /* ---- waiting ---- */
 
+/* As a thread of the program does before it sleeps. */
+static void sleep_on_descriptors(void)
+{
+    struct pollfd wait[SUITE_INSTANCES];
+    bool moved = false;
+
+    for (int i = 0; i < instances; i++) {
+        moved |= instance[i].table->arm(instance[i].self) > 0;
+        wait[i] = (struct pollfd){.fd = instance[i].fd, .events = POLLIN};
+    }
+    if (!moved)
+        poll(wait, (nfds_t)instances, 1);
+    for (int i = 0; i < instances; i++)
+        instance[i].table->disarm(instance[i].self);
+}
+
 void suite_poll(void)
 {
-    progress_all(0);
+    static _Thread_local unsigned polls;
+
+    if (!progress_all(0) && host.unattended && ++polls % 64 == 0)
+        sleep_on_descriptors();
     if (atomic_load(&suite.shared->stop))
         _exit(1);
     sched_yield();
@@ -283,6 +303,37 @@ void suite_watch(const void *word, uint64_t value)
 
 /* ---- progress thread ---- */
 
+/* When the suite hangs: whether there are messages of which wait_fd() does not tell. */
+static void look_by_hand(int i)
+{
+    struct pollfd wait = {.fd = instance[i].fd, .events = POLLIN};
+    uint64_t before[SUITE_PES];
+
+    if (poll(&wait, 1, 100) != 0)
+        return;
+    for (int pe = 0; pe < suite.npes; pe++)
+        before[pe] = atomic_load(&suite_trail(pe, suite.pe)->handed);
+    instance[i].table->progress(instance[i].self, 0);
+    for (int pe = 0; pe < suite.npes; pe++) {
+        uint64_t more = atomic_load(&suite_trail(pe, suite.pe)->handed) - before[pe];
+        if (more)
+            fprintf(stderr,
+                    "  PE %d: progress() had %llu messages of PE %d, but wait_fd() was not "
+                    "readable\n",
+                    suite.pe, (unsigned long long)more, pe);
+    }
+}
+
+static void look_if_asked(void)
+{
+    if (atomic_load(&suite.shared->asked) != suite.pe + 1)
+        return;
+    for (int i = 0; i < instances; i++)
+        if (instance[i].fd >= 0 && !host.unattended)
+            look_by_hand(i);
+    atomic_store(&suite.shared->asked, 0);
+}
+
 /* While another thread is in the plugin, progress may do nothing and the descriptor stays readable.
  * To look again at once would take that one's processor. */
 static void *run_progress(void *arg)
@@ -291,11 +342,14 @@ static void *run_progress(void *arg)
                             {.fd = progress.soon, .events = POLLIN},
                             {.fd = instance[0].fd, .events = POLLIN},
                             {.fd = instances > 1 ? instance[1].fd : -1, .events = POLLIN}};
+    const nfds_t watched = host.unattended ? 2 : 4;
     uint64_t expiries;
 
     (void)arg;
     for (;;) {
-        if (poll(wait, 4, -1) < 0)
+        int ready = poll(wait, watched, 100);
+        look_if_asked();
+        if (ready <= 0)
             continue;
         if (wait[0].revents)
             return NULL;
@@ -332,6 +386,28 @@ static void stop_progress(void)
     pthread_join(progress.thread, NULL);
     close(progress.stop);
     progress.running = false;
+}
+
+void suite_hold(bool hold)
+{
+    if (hold)
+        stop_progress();
+    else
+        start_progress();
+}
+
+int suite_progress(int times)
+{
+    int moved = 0;
+
+    for (int i = 0; i < times; i++)
+        moved += progress_all(0);
+    return moved;
+}
+
+void suite_unattended(void)
+{
+    host.unattended = true;
 }
 
 uint64_t suite_wakeups(void)
@@ -409,6 +485,7 @@ int suite_open(struct sy_error *err)
         .size = sizeof what, .name = strdup(name), .settings = suite.settings};
     suite.table = suite.loaded;
     int rc = sy_message_open(&suite.table, &host, &what, &suite.self, err);
+    rc = sy_route_check_step("open", rc, err);
     if (rc)
         return rc;
     instance[instances].table = suite.table;
@@ -431,7 +508,11 @@ static void enter_peer(int pe)
 
     if (pe == suite.pe)
         return;
-    unsigned reach = suite.table->reach(suite.self, pe);
+    struct sy_error why = {""};
+    unsigned reach = sy_route_check_reach(suite.loaded, pe, suite.table->reach(suite.self, pe),
+                                          &why);
+    if (*why.text)
+        suite_give_up("transport %s: %s", suite.plugin, why.text);
     for (unsigned w = 0; w < SUITE_WINDOWS; w++)
         if (neighbour)
             suite.mapped[pe][w] = suite_memory(pe, w);
@@ -464,6 +545,7 @@ int suite_connect(double seconds, struct sy_error *err)
     }
     err->text[0] = '\0';
     int rc = suite.table->connect(suite.self, all, ROOM, seconds, err);
+    rc = sy_route_check_step("connect", rc, err);
     if (rc)
         return rc;
     for (int pe = 0; pe < suite.npes; pe++)
@@ -473,8 +555,10 @@ int suite_connect(double seconds, struct sy_error *err)
     if (rc)
         return rc;
     instance[instances - 1].fd = suite.table->wait_fd(suite.self);
-    start_progress();
-    return 0;
+    rc = sy_route_check_fd(suite.loaded, instance[instances - 1].fd, err);
+    if (!rc)
+        start_progress();
+    return rc;
 }
 
 int suite_attach(unsigned index, const struct sy_region *region, struct sy_error *err)

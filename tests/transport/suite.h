@@ -6,7 +6,7 @@
  * messages.c    between the plugin and the engine, where it carries messages
  * data.c        data calls with the core's discipline: mapped memory by stores, -EAGAIN by another
  *               try
- * cases_*.c     the cases, by subject
+ * cases_*.c     the cases, by subject; cases_messages.c those for plugins that carry messages
  *
  * A case is a row of SUITE_CASES and a function case_<name>, which every PE runs between two
  * barriers. */
@@ -39,6 +39,7 @@
     X(contexts)                                                                                    \
     X(session)                                                                                     \
     X(flood)                                                                                       \
+    X(room)                                                                                        \
     X(many_to_one)                                                                                 \
     X(random)                                                                                      \
     X(passive)                                                                                     \
@@ -54,6 +55,8 @@
     X(reopen)                                                                                      \
     X(unused)                                                                                      \
     X(absent)                                                                                      \
+    X(leave)                                                                                       \
+    X(unattended)                                                                                  \
     X(bounds)
 
 enum {
@@ -69,9 +72,10 @@ enum {
     SUITE_GUARD = 65536  /* bytes before and behind each window that nobody may write */
 };
 
-/* The messages of one PE to another, of an instance: sums of the last ones that were sent. */
+/* The messages of one PE to another, of an instance: sums and lengths of the last ones that were
+ * sent. calls: of message_send, twice as many; odd within one. */
 struct suite_trail {
-    _Atomic uint64_t taken, handed, sum[SUITE_TRAIL];
+    _Atomic uint64_t calls, taken, handed, sum[SUITE_TRAIL], length[SUITE_TRAIL];
 };
 
 /* Shared by all processes of a job, and with the one that started them. */
@@ -79,11 +83,12 @@ struct suite_shared {
     _Atomic uint32_t arrived, generation; /* of the barrier */
     _Atomic uint32_t stop;                /* a PE has given up */
     _Atomic uint32_t lost;                /* a plugin has called host->lost */
+    _Atomic uint32_t started;             /* PEs that have opened and connected the plugin */
     _Atomic uint64_t beat;                /* counts cases, for the time limit */
+    _Atomic int asked;                    /* 1 + a PE that is to look by hand; 0: none */
     _Atomic uint64_t failed, checks, calls, agains;
     _Atomic uint64_t word[SUITE_PES];     /* for cases: signals beside the plugin */
     const char *_Atomic doing[SUITE_PES]; /* what each PE is at; literals, valid in all */
-    _Atomic bool sending[SUITE_PES];      /* each PE is in message_send */
     _Atomic int larges[SUITE_PES];        /* large data under way */
     char blob[SUITE_PES][SUITE_BLOB];
     struct suite_trail trail[SUITE_INSTANCES][SUITE_PES][SUITE_PES]; /* [from][to] */
@@ -180,12 +185,30 @@ void suite_watch(const void *word, uint64_t value);
 /* How often the progress thread has woken up. */
 uint64_t suite_wakeups(void);
 
+/* Calls progress() so many times: how many of the answers say that something was done. */
+int suite_progress(int times);
+
+/* Has nothing of this PE call progress(), until it is called with false. */
+void suite_hold(bool hold);
+
+/* As with SHMEM_PROGRESS=polling, from the next suite_open on: the progress thread does not look at
+ * wait_fd(), and threads that wait do. */
+void suite_unattended(void);
+
 /* ---- messages.c ---- */
 
 /* The table to open instead of a plugin's: where it carries messages, one that compares what is
  * sent with what is handed up. Then says what has not been handed up, of all PEs. */
 const struct sy_transport *suite_watch_messages(const struct sy_transport *loaded);
 void suite_say_messages(void);
+
+/* Of the first instance. */
+const struct suite_trail *suite_trail(int from, int to);
+
+/* Sends a message without content to a PE, and waits for room: now, or when the plugin's close() is
+ * all that comes. */
+void suite_send_message(int pe);
+void suite_send_at_close(int pe);
 
 /* ---- data.c ---- */
 
