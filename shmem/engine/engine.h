@@ -14,6 +14,7 @@
  * pending.c   replies that are awaited
  * regions.c   where requests find their memory
  * apply.c     what requests do to it; device.c: to memory that CPUs cannot load and store
+ * call.c      the call of a plugin that each thread is in, for reports
  * message.h   all of it over transports that only carry messages: message_table.c, message_send.c,
  *             message_receive.c; large.h: data that go beside the messages, message_large.c
  *
