@@ -230,7 +230,7 @@ static void collect_nodes_spread_parts(const struct parts *p, size_t total, bool
     uint64_t steps = sy_spread_steps((size_t)p->group->members.size, total);
     bool tree = sy_tree_fits(p->nodes), alone = sy_group_locals(p->group) == 1;
     bool staged = tree && !entered && total <= collect_nodes_most_staged(p);
-    bool tells = !alone && p->offset; /* else all have the same source */
+    bool tells = p->offset; /* else all have the same source */
     struct sy_notify notify = sy_notify_open(p->group, staged ? total : 0, steps);
 
     notify.copies = tree;
