@@ -38,11 +38,11 @@ static char *memory_preferred_address(void)
 
 /* Whether a descriptor is still the memfd. A program that closes what it has not opened may have
  * its own file there by now. */
-static int memory_check_file(int fd, const uint64_t file[2], struct sy_error *err)
+static int memory_check_file(int fd, struct sy_error *err)
 {
     struct stat now;
 
-    return !fstat(fd, &now) && now.st_dev == file[0] && now.st_ino == file[1]
+    return !fstat(fd, &now) && now.st_dev == sy_statics.file[0] && now.st_ino == sy_statics.file[1]
                ? 0
                : sy_fail(
                      err, EBADF,
@@ -55,9 +55,9 @@ static int memory_check_file(int fd, const uint64_t file[2], struct sy_error *er
 static int memory_open_control(struct sy_error *err)
 {
     if (sy_memory.control)
-        return memory_check_file(sy_memory.fd, sy_memory.file, err);
+        return memory_check_file(sy_memory.fd, err);
     int fd = sy_statics.fd;
-    int rc = fd < 0 ? 0 : memory_check_file(fd, sy_statics.file, err);
+    int rc = fd < 0 ? 0 : memory_check_file(fd, err);
     if (rc)
         return rc;
     if (fd < 0) {
@@ -75,15 +75,15 @@ static int memory_open_control(struct sy_error *err)
                            rc == -EFBIG ? "; raise the limit of file sizes (ulimit -f)"
                                         : sy_denied_hint(rc));
         }
+        struct stat file;
+        if (!fstat(fd, &file))
+            memcpy(sy_statics.file, (uint64_t[]){file.st_dev, file.st_ino}, sizeof sy_statics.file);
     }
     void *control = mmap(NULL, SY_CONTROL_SPACE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (control == MAP_FAILED)
         return sy_fail(err, errno,
                        "mapping %d MB of the library's own: %s; raise the limit (ulimit -v)",
                        (int)(SY_CONTROL_SPACE >> 20), strerror(errno));
-    struct stat file;
-    if (!fstat(fd, &file))
-        memcpy(sy_memory.file, (uint64_t[]){file.st_dev, file.st_ino}, sizeof sy_memory.file);
     sy_memory.fd = fd;
     sy_memory.control = control;
     return 0;

@@ -23,7 +23,6 @@ struct sy_memory_wish {
 
 struct sy_memory {
     int fd;
-    uint64_t file[2]; /* its device and inode */
     uint64_t file_length;
     char *control;
     char *heap;           /* NULL when its length is 0 */

@@ -335,8 +335,7 @@ void *sy_windows_memory(int pe, unsigned window, uint64_t offset, size_t length)
 {
     if (window >= SY_REGIONS || pe < 0 || pe >= npes_open || sy_windows_constant(window))
         return NULL;
-    const struct sy_window_entry *entry = &sy_windows.entry[window];
-    if (!entry->peer || offset > entry->own.length || length > entry->own.length - offset)
+    if (!sy_windows.entry[window].peer || !sy_windows_own(window, offset, length))
         return NULL;
     char *base = sy_windows_peer(window, pe);
     return base ? base + offset : NULL;
