@@ -138,10 +138,10 @@ int sy_slurm_hand_out(const struct sy_host *host, const char *step,
                       struct sy_error *err)
 {
     struct handout h = {.host = host, .contact = contact, .npes = npes};
-    bool open = !handout_open(&h, step, err);
-    int rc = open ? handout_await_all(&h, seconds, err) : -EIO;
+    int closed = handout_open(&h, step, err);
+    int rc = closed ? closed : handout_await_all(&h, seconds, err);
 
-    for (int pe = 0; open && pe < npes; pe++) {
+    for (int pe = 0; !closed && pe < npes; pe++) {
         if (h.caller[pe] >= 0 && !rc)
             handout_answer(&h, h.caller[pe]);
         else if (h.caller[pe] >= 0)

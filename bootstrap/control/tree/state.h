@@ -227,8 +227,8 @@ void sy_tree_forget_launcher(struct tree *tree);
 /* ---- dial.c ---- */
 
 /* A connection to a PE of this job that has passed the handshake; or -EACCES: what answers does not
- * belong to this job, or says that it is another release; -ECONNREFUSED: nothing answers; then err
- * has the cause. patience: seconds for one address. */
+ * belong to this job, or says that it is another release; -ECONNREFUSED: all addresses refuse;
+ * -ETIMEDOUT: some say nothing; then err has the cause. patience: seconds for one address. */
 int sy_tree_dial(struct tree *tree, const struct tree_addresses *to, double patience,
                  double deadline, struct sy_error *err);
 
