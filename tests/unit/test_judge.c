@@ -611,12 +611,18 @@ START_TEST(traces_that_do_not_come)
 }
 END_TEST
 
-/* PE 1 ends before it is looked at, PE 2 while it is, so that its trace comes later. */
-START_TEST(the_time_is_over_and_some_end)
+/* The time of --timeout is over while all PEs compute. */
+static void run_out_of_time(void)
 {
     sy_waiting_trace(&run);
     for (int i = 0; i < PES; i++)
         says(i, "computing", -1);
+}
+
+/* PE 1 ends before it is looked at, PE 2 while it is, so that its trace comes later. */
+START_TEST(the_time_is_over_and_some_end)
+{
+    run_out_of_time();
     sy_waiting_traced(&pes[0], "#0 main");
     leaves(1);
     leaves(2);
@@ -630,9 +636,7 @@ END_TEST
 
 START_TEST(the_time_is_over_and_all_end)
 {
-    sy_waiting_trace(&run);
-    for (int i = 0; i < PES; i++)
-        says(i, "computing", -1);
+    run_out_of_time();
     for (int i = 0; i < PES; i++) {
         ck_assert(!run.ending.begun);
         leaves(i);
@@ -644,9 +648,7 @@ END_TEST
 /* The last end is judged before the end for the time limit begins. */
 START_TEST(the_time_is_over_and_one_fails)
 {
-    sy_waiting_trace(&run);
-    for (int i = 0; i < PES; i++)
-        says(i, "computing", -1);
+    run_out_of_time();
     for (int i = 0; i < PES - 1; i++)
         leaves(i);
     exits(PES - 1, 3);
