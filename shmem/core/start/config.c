@@ -74,7 +74,8 @@ static const struct sy_option rows[] = {
      "names of those that are not to be used; or auto for all that work here"},
     {"routes", SY_OPTION_LIST, SY_OPTION_JOB, AT(config.routes), "", NULL, 0, 0, NULL,
      "Rules for the transports between certain PEs, such as from=node0* to=net:10.0.0.0/8 prefer=a,b with "
-     "prefer, require or exclude; PEs are selected by a pattern for host names, which host: may stand before, net:, pe:0-3 or node:0-1"},
+     "prefer, require or exclude; PEs are selected by a pattern for host names, which host: may stand before, "
+     "net:, pe:0-3 or node:0-1"},
     {"show_routes", SY_OPTION_BOOL, 0, AT(config.show_routes), "off", NULL, 0, 0, NULL,
      "Print at start-up, on PE 0, which transport each pair of PEs uses, and why"},
     {"init_timeout", SY_OPTION_SECONDS, 0, AT(config.start.init_timeout), "120", NULL, 0, 0, NULL,
@@ -197,7 +198,8 @@ static const struct sy_option rows[] = {
      "PEs that write messages below errors, such as 0,4-7; empty for all"},
     {"log.file", SY_OPTION_STRING, 0, AT(config.log_file), "", NULL, 0, 0, NULL,
      "File that messages are appended to, with %h for the host, %j the job, %p the process id, %r the "
-     "PE and %% a percent sign; empty for stderr, which errors are always written to, as is what comes before the PE knows its number"},
+     "PE and %% a percent sign; empty for stderr, which errors are always written to, as is what comes before "
+     "the PE knows its number"},
     {"warn_unknown_env", SY_OPTION_BOOL, 0, AT(config.warn_unknown_env), "on", NULL, 0, 0, NULL,
      "Warn about SHMEM_ variables that no option is named by"},
     {"config", SY_OPTION_STRING, SY_OPTION_EARLY, AT(config_file), "", NULL, 0, 0, NULL,

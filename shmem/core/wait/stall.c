@@ -25,9 +25,9 @@ enum {
     STOPS = 8                  /* that are remembered */
 };
 
-/* A thread that waits writes again at each rest, of 400 ms at most, so a note that is older is about
- * a wait that has ended, or the thread has had no processor since. Hence nothing is to be done at
- * the end of a wait that has a note. */
+/* A thread that waits writes again at each rest, of 400 ms at most, so a note that is older is
+ * about a wait that has ended, or the thread has had no processor since. Hence nothing is to be
+ * done at the end of a wait that has a note. */
 #define FRESH_NS UINT64_C(500000000)
 
 /* Processor time between two notes of a wait is shorter than this. */

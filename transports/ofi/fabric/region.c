@@ -2,8 +2,8 @@
  * are reached. What is not registered is reached by messages. A region's table of others is written
  * before any call names it and given back after the last. The registrations of this PE, which any
  * native transfer looks through for its buffer under the lock of its endpoint, change under the
- * locks of all endpoints; the provider changes its own tables then too, which it does not lock under
- * FI_THREAD_DOMAIN. */
+ * locks of all endpoints; the provider changes its own tables then too, which it does not lock
+ * under FI_THREAD_DOMAIN. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
