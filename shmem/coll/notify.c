@@ -329,6 +329,13 @@ uint64_t sy_notify_await(const struct sy_notify *notify, unsigned flag, uint64_t
     return sy_notify_watch(notify, notify->group->members.me, flag, step);
 }
 
+bool sy_notify_arrived(const struct sy_notify *notify, unsigned flag, uint64_t step)
+{
+    const _Atomic uint64_t *word = notify_word_of(notify_own_control(notify), notify, flag);
+
+    return atomic_load_explicit(word, memory_order_acquire) >= notify->stamp + step;
+}
+
 void sy_notify_await_count(const struct sy_notify *notify, uint64_t count)
 {
     struct sy_notify_inbox *arrived = &notify_own_control(notify)->flags[notify->flags].arrived;

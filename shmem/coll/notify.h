@@ -92,6 +92,9 @@ void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, 
 uint64_t sy_notify_await(const struct sy_notify *notify, unsigned flag, uint64_t step);
 uint64_t sy_notify_watch(const struct sy_notify *notify, int member, unsigned flag, uint64_t step);
 
+/* Whether sy_notify_await would return at once. */
+bool sy_notify_arrived(const struct sy_notify *notify, unsigned flag, uint64_t step);
+
 /* Waits until this PE's counter has grown by `count` since the wait before. */
 void sy_notify_await_count(const struct sy_notify *notify, uint64_t count);
 

@@ -150,43 +150,65 @@ static bool reduce_halves_exchange(const struct part *p, const struct sy_notify 
 
 /* ---- around a ring ---- */
 
-/* A chunk of the share of the node `back` places before this one: where it begins; 0: none. */
-static size_t reduce_halves_chunk(const struct part *p, int back, size_t from, size_t *at)
-{
-    int j = sy_nodes_after(p->nodes, p->nodes->count - back);
-    size_t bytes = reduce_halves_bytes(p, j, 1);
+/* The chunks that a member sends, or takes, in their order: those of the share of the node `back`
+ * places before this one from `from` on, then those of the shares up to `last` places before. */
+struct way {
+    int back, last;
+    size_t from;
+    uint64_t number; /* of chunks before */
+};
 
-    *at = reduce_halves_begin(p, j) + from;
-    return from >= bytes ? 0 : bytes - from < CHUNK_BYTES ? bytes - from : CHUNK_BYTES;
+/* The next chunk: its bytes, and where it begins; 0: there is none. */
+static size_t reduce_halves_chunk(const struct part *p, struct way *w, size_t *at)
+{
+    for (; w->back <= w->last; w->back++, w->from = 0) {
+        int j = sy_nodes_after(p->nodes, p->nodes->count - w->back);
+        size_t bytes = reduce_halves_bytes(p, j, 1);
+        if (w->from >= bytes)
+            continue;
+        *at = reduce_halves_begin(p, j) + w->from;
+        return bytes - w->from < CHUNK_BYTES ? bytes - w->from : CHUNK_BYTES;
+    }
+    return 0;
+}
+
+static void reduce_halves_pass(struct way *w)
+{
+    w->from += CHUNK_BYTES;
+    w->number++;
 }
 
 /* In step s the share of the node s places before goes on to the next node, as far as it has been
- * combined; so the share of this node comes last. True: what was sent may be changed only after
- * sy_notify_sent. */
+ * combined; so the share of this node comes last. While a chunk is awaited that has not come yet,
+ * others are sent, up to a share ahead: a line is full, however long it is. True: what was sent may
+ * be changed only after sy_notify_sent. */
 static bool reduce_halves_around(const struct part *p, const struct sy_notify *notify)
 {
     int after = sy_group_like(p->group, sy_nodes_after(p->nodes, 1)), count = p->nodes->count;
-    uint64_t sent = 0, taken = 0;
-    size_t at, in, out;
+    struct way out = {1, count - 1, 0, 0}, in = {2, count, 0, 0};
+    size_t at, bytes = reduce_halves_bytes(p, sy_nodes_after(p->nodes, count - 1), 1);
+    uint64_t first = (bytes + CHUNK_BYTES - 1) / CHUNK_BYTES; /* chunks that wait for none */
     bool stays = false;
 
     sy_notify_raise(notify, sy_group_like(p->group, sy_nodes_after(p->nodes, count - 1)),
                     FLAG_READY, 1);
     sy_notify_await(notify, FLAG_READY, 1);
-    for (int step = 1; step < count; step++)
-        for (size_t from = 0; from == 0 || in || out; from += CHUNK_BYTES) {
-            out = reduce_halves_chunk(p, step, from, &at);
-            if (out)
-                stays |= sy_notify_dest_start(notify, after, p->dest + at,
-                                              (step == 1 ? p->operand : p->dest) + at, out,
-                                              FLAG_ARRIVED, ++sent);
-            in = reduce_halves_chunk(p, step + 1 < count ? step + 1 : 0, from, &at);
-            if (!in)
-                continue;
-            sy_notify_await(notify, FLAG_ARRIVED, ++taken);
-            p->op.kernel(p->dest + at, p->dest + at, p->operand + at, in / p->op.size);
+    for (;;) {
+        bytes = reduce_halves_chunk(p, &out, &at);
+        if (bytes && out.number < first + in.number &&
+            !sy_notify_arrived(notify, FLAG_ARRIVED, in.number + 1)) {
+            stays |= sy_notify_dest_start(notify, after, p->dest + at,
+                                          (out.back == 1 ? p->operand : p->dest) + at, bytes,
+                                          FLAG_ARRIVED, out.number + 1);
+            reduce_halves_pass(&out);
+        } else if ((bytes = reduce_halves_chunk(p, &in, &at))) {
+            sy_notify_await(notify, FLAG_ARRIVED, in.number + 1);
+            p->op.kernel(p->dest + at, p->dest + at, p->operand + at, bytes / p->op.size);
+            reduce_halves_pass(&in);
+        } else {
+            return stays;
         }
-    return stays;
+    }
 }
 
 /* ---- the results ---- */

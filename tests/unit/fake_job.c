@@ -23,6 +23,8 @@
 enum { STACK = 1 << 18, TEAMS = 2, LINE = 128, DOMAINS = FAKE_PES };
 
 char fake_what[200];
+bool fake_long_line;
+long fake_latencies;
 
 /* ---- the core's state of one PE at a time ---- */
 
@@ -197,6 +199,16 @@ static void messages_move(void)
         else
             at = &(*at)->next;
     }
+}
+
+/* All that are under way, once nobody goes on without them. */
+static void messages_pass_long_line(void)
+{
+    if (!messages || idle < 30L * sy_world.npes)
+        return;
+    while (messages)
+        message_arrives(&messages);
+    fake_latencies++;
 }
 
 static bool messages_are_left(shmem_ctx_t ctx, int to)
@@ -552,7 +564,10 @@ void fake_run(uint64_t seed, int npes, const int *nodes, void (*program)(struct 
             break;
         if (idle > 1000L * npes && !messages)
             ck_abort_msg("%s: %d PEs wait for ever", fake_what, count);
-        messages_move();
+        if (fake_long_line)
+            messages_pass_long_line();
+        else
+            messages_move();
         int next = live[fake_roll(&dice, (uint64_t)count)];
         fake_become(next);
         swapcontext(&scheduler, &pe_state[next].context);

@@ -15,8 +15,13 @@
 
 enum {
     FAKE_PES = 40,
-    FAKE_HEAP = 1 << 21 /* bytes of each PE */
+    FAKE_HEAP = 1 << 23 /* bytes of each PE */
 };
+
+/* Where a test sets it, messages arrive when no PE can go on without them, all at a time: each time is one latency of a
+ * line that is long and has room for everything. They are counted. */
+extern bool fake_long_line;
+extern long fake_latencies;
 
 /* Messages about failures in a job use this name. */
 extern char fake_what[200];

@@ -403,6 +403,80 @@ START_TEST(algorithms_by_name)
 }
 END_TEST
 
+/* ---- long lines ---- */
+
+/* So much that each node's part is many chunks. */
+enum { LONG = 2400000 };
+
+static struct arrays enter_long_line(struct sy_group *world)
+{
+    struct arrays a = {fake_alloc(LONG), fake_alloc(LONG)};
+
+    sy_group_sync(world);
+    fake_latencies = 0;
+    return a;
+}
+
+static void long_reduce(struct sy_group *world)
+{
+    struct arrays a = enter_long_line(world);
+
+    do_reduce(world, &a, 0, LONG);
+}
+
+static void long_broadcast(struct sy_group *world)
+{
+    struct arrays a = enter_long_line(world);
+
+    do_broadcast(world, &a, 0, LONG);
+}
+
+static void long_fcollect(struct sy_group *world)
+{
+    struct arrays a = enter_long_line(world);
+    size_t length = LONG / (size_t)world->members.size / 8 * 8;
+
+    fill(a.source, 0, world->members.me, length);
+    sy_fcollect(world, a.dest, a.source, length);
+    for (int i = 0; i < world->members.size; i++)
+        same_bytes(a.dest + (size_t)i * length, 0, i, 0, length, "fcollect");
+}
+
+static void long_collect(struct sy_group *world)
+{
+    struct arrays a = enter_long_line(world);
+    size_t length = LONG / (size_t)world->members.size / 8 * 8;
+
+    fill(a.source, 0, world->members.me, length);
+    sy_collect(world, a.dest, a.source, length);
+    for (int i = 0; i < world->members.size; i++)
+        same_bytes(a.dest + (size_t)i * length, 0, i, 0, length, "collect");
+}
+
+/* Chunks follow each other on a line without waiting for others to arrive: around five nodes the first ones take four
+ * latencies, twice in a reduction. A few more are for word of who has entered and what has arrived. */
+START_TEST(long_lines)
+{
+    static const struct {
+        void (*body)(struct sy_group *);
+        const char *name;
+        long least, most;
+    } rows[] = {{long_reduce, "reduce", 8, 12},
+                {long_broadcast, "broadcast", 3, 6},
+                {long_fcollect, "fcollect", 4, 6},
+                {long_collect, "collect", 5, 8}};
+    static const int alone[] = {0, 1, 2, 3, 4}, together[] = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4};
+
+    fake_long_line = true;
+    for (int pes = 5; pes <= 10; pes += 5) {
+        snprintf(fake_what, sizeof fake_what, "%s of %d PEs on five nodes, long lines", rows[_i].name, pes);
+        fake_run(1, pes, pes == 5 ? alone : together, rows[_i].body);
+        ck_assert_msg(fake_latencies >= rows[_i].least && fake_latencies <= rows[_i].most, "%s: %ld latencies", fake_what,
+                      fake_latencies);
+    }
+}
+END_TEST
+
 START_TEST(memory_of_a_device)
 {
     rounds = 15;
@@ -544,6 +618,7 @@ static void add_loops(Suite *suite)
     tcase_add_loop_test(jobs, flags_are_used_again, 0, PLACEMENTS);
     tcase_add_loop_test(named, algorithms_by_name, 0, ALGORITHMS);
     tcase_add_test(named, memory_of_a_device);
+    tcase_add_loop_test(named, long_lines, 0, 4);
     suite_add_tcase(suite, jobs);
     suite_add_tcase(suite, named);
 }
