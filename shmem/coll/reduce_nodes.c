@@ -9,6 +9,7 @@
 #include "coll/notify.h"
 #include "coll/reduce.h"
 #include "coll/tree.h"
+#include "core/memory/control.h"
 
 /* ---- small ---- */
 
@@ -20,7 +21,13 @@ _Static_assert(FLAG_FOLD >= SY_TREE_PLACES, "a flag is missing for the tree");
  * or from a child. */
 enum { PART_MINE, PART_FOLD, PART_RESULT, PART_ROUND };
 
-#define MOST_PIECE ((size_t)8192) /* more would leave the first cache */
+/* Bytes of a piece at most: more would leave the first cache where processors are short, and take
+ * longer whole than in halves where they are not. */
+#define MOST_PIECE(NODES) ((size_t)(sy_tree_fits(NODES) ? 8192 : 16384))
+
+/* What a message costs, in bytes that a line carries in the time: what machines with sockets have.
+ */
+#define MESSAGE_BYTES ((size_t)40 << 10)
 
 /* A leader's part of one exchange. */
 struct exchange {
@@ -120,11 +127,13 @@ static size_t reduce_nodes_parts(const struct sy_nodes *nodes, const struct sy_p
 }
 
 /* Bytes that go through the leaders' scratch space at a time: all parts must fit into it. */
-static size_t reduce_nodes_piece_bytes(const struct sy_nodes *nodes, const struct sy_pairs *p)
+static size_t reduce_nodes_piece_bytes(const struct sy_group *group, const struct sy_pairs *p)
 {
-    size_t each = SY_NOTIFY_SMALL / reduce_nodes_parts(nodes, p);
+    const struct sy_nodes *nodes = sy_group_nodes(group);
+    size_t each = sy_control_scratch_size(group->team->slot) / 2 / reduce_nodes_parts(nodes, p);
+    size_t most = MOST_PIECE(nodes);
 
-    return (each < MOST_PIECE ? each : MOST_PIECE) / SY_LINE * SY_LINE;
+    return (each < most ? each : most) / SY_LINE * SY_LINE;
 }
 
 static void reduce_nodes_few_piece(const struct sy_group *group, struct sy_operation op,
@@ -156,7 +165,7 @@ void sy_reduce_few_nodes(const struct sy_group *group, struct sy_operation op, c
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     struct sy_pairs pairs = sy_pairs_make(nodes->count, nodes->mine);
-    size_t piece = reduce_nodes_piece_bytes(nodes, &pairs) / op.size;
+    size_t piece = reduce_nodes_piece_bytes(group, &pairs) / op.size;
 
     for (size_t at = 0; at < count; at += piece) {
         size_t n = count - at < piece ? count - at : piece, offset = at * op.size;
@@ -166,15 +175,15 @@ void sy_reduce_few_nodes(const struct sy_group *group, struct sy_operation op, c
 
 /* ---- which ---- */
 
-/* Whether pieces in rounds take longer than two times around the ring. The time of a message is
- * taken as five times that of a piece's bytes, which is what machines with sockets have. */
-static bool reduce_nodes_ring_is_faster(const struct sy_nodes *nodes, const struct sy_pairs *pairs,
+/* Whether pieces in rounds take longer than two times around the ring. */
+static bool reduce_nodes_ring_is_faster(const struct sy_group *group, const struct sy_pairs *pairs,
                                         size_t bytes)
 {
-    size_t piece = reduce_nodes_piece_bytes(nodes, pairs), pieces = (bytes + piece - 1) / piece;
+    size_t piece = reduce_nodes_piece_bytes(group, pairs), pieces = (bytes + piece - 1) / piece;
     size_t rounds = (size_t)pairs->rounds + (pairs->extra ? 2 : 0);
+    size_t steps = 2 * (size_t)(sy_group_nodes(group)->count - 1);
 
-    return pieces * rounds * 6 > 10 * (size_t)(nodes->count - 1) + 2 * pieces;
+    return rounds * (pieces * MESSAGE_BYTES + bytes) > steps * MESSAGE_BYTES + 2 * bytes;
 }
 
 void sy_reduce_nodes(const struct sy_group *group, struct sy_operation op, char *dest,
@@ -183,12 +192,12 @@ void sy_reduce_nodes(const struct sy_group *group, struct sy_operation op, char 
     const struct sy_nodes *nodes = sy_group_nodes(group);
     struct sy_pairs pairs = sy_pairs_make(nodes->count, nodes->mine);
 
-    if (count * op.size <= reduce_nodes_piece_bytes(nodes, &pairs))
+    if (count * op.size <= reduce_nodes_piece_bytes(group, &pairs))
         sy_reduce_few_nodes(group, op, dest, source, count);
     else if (sy_tree_fits(nodes))
         sy_reduce_crowd_nodes(group, op, dest, source, count);
     else if (sy_reduce_halves_fit(nodes, op, count) ||
-             reduce_nodes_ring_is_faster(nodes, &pairs, count * op.size))
+             reduce_nodes_ring_is_faster(group, &pairs, count * op.size))
         sy_reduce_large_nodes(group, op, dest, source, count);
     else
         sy_reduce_few_nodes(group, op, dest, source, count);

@@ -405,8 +405,8 @@ END_TEST
 
 /* ---- long lines ---- */
 
-/* So much that each node's part is many chunks. */
-enum { LONG = 2400000 };
+enum { LONG = 2400000 }; /* each node's part is many chunks */
+static size_t long_length;
 
 static struct arrays enter_long_line(struct sy_group *world)
 {
@@ -421,59 +421,72 @@ static void long_reduce(struct sy_group *world)
 {
     struct arrays a = enter_long_line(world);
 
-    do_reduce(world, &a, 0, LONG);
+    do_reduce(world, &a, 0, long_length);
 }
 
 static void long_broadcast(struct sy_group *world)
 {
     struct arrays a = enter_long_line(world);
 
-    do_broadcast(world, &a, 0, LONG);
+    do_broadcast(world, &a, 0, long_length);
+}
+
+static void long_collection(struct sy_group *world, bool fixed)
+{
+    struct arrays a = enter_long_line(world);
+    size_t length = long_length / (size_t)world->members.size / 8 * 8;
+
+    fill(a.source, 0, world->members.me, length);
+    (fixed ? sy_fcollect : sy_collect)(world, a.dest, a.source, length);
+    for (int i = 0; i < world->members.size; i++)
+        same_bytes(a.dest + (size_t)i * length, 0, i, 0, length, "collected");
 }
 
 static void long_fcollect(struct sy_group *world)
 {
-    struct arrays a = enter_long_line(world);
-    size_t length = LONG / (size_t)world->members.size / 8 * 8;
-
-    fill(a.source, 0, world->members.me, length);
-    sy_fcollect(world, a.dest, a.source, length);
-    for (int i = 0; i < world->members.size; i++)
-        same_bytes(a.dest + (size_t)i * length, 0, i, 0, length, "fcollect");
+    long_collection(world, true);
 }
 
 static void long_collect(struct sy_group *world)
 {
-    struct arrays a = enter_long_line(world);
-    size_t length = LONG / (size_t)world->members.size / 8 * 8;
-
-    fill(a.source, 0, world->members.me, length);
-    sy_collect(world, a.dest, a.source, length);
-    for (int i = 0; i < world->members.size; i++)
-        same_bytes(a.dest + (size_t)i * length, 0, i, 0, length, "collect");
+    long_collection(world, false);
 }
 
-/* Chunks follow each other on a line without waiting for others to arrive: around five nodes the first ones take four
- * latencies, twice in a reduction. A few more are for word of who has entered and what has arrived. */
+/* What follows each other on a line does not wait for what is before it to arrive. Around a ring of five nodes the first
+ * chunks take four latencies, twice in a reduction; between 32 nodes a message takes part in five rounds. A few more are
+ * for word of who has entered and what has arrived. */
+static const struct {
+    void (*body)(struct sy_group *);
+    const char *name;
+    int pes, nodes;
+    size_t length;
+    long least, most;
+} long_rows[] = {
+    {long_reduce, "reduce", 5, 5, LONG, 8, 12},
+    {long_reduce, "reduce", 10, 5, LONG, 8, 12},
+    {long_reduce, "reduce", 32, 32, 32000, 5, 12},
+    {long_broadcast, "broadcast", 5, 5, LONG, 3, 6},
+    {long_broadcast, "broadcast", 10, 5, LONG, 3, 6},
+    {long_fcollect, "fcollect", 5, 5, LONG, 4, 6},
+    {long_fcollect, "fcollect", 10, 5, LONG, 4, 6},
+    {long_collect, "collect", 5, 5, LONG, 5, 8},
+    {long_collect, "collect", 10, 5, LONG, 5, 8},
+};
+enum { LONG_ROWS = sizeof long_rows / sizeof *long_rows };
+
 START_TEST(long_lines)
 {
-    static const struct {
-        void (*body)(struct sy_group *);
-        const char *name;
-        long least, most;
-    } rows[] = {{long_reduce, "reduce", 8, 12},
-                {long_broadcast, "broadcast", 3, 6},
-                {long_fcollect, "fcollect", 4, 6},
-                {long_collect, "collect", 5, 8}};
-    static const int alone[] = {0, 1, 2, 3, 4}, together[] = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4};
+    int where[FAKE_PES];
 
     fake_long_line = true;
-    for (int pes = 5; pes <= 10; pes += 5) {
-        snprintf(fake_what, sizeof fake_what, "%s of %d PEs on five nodes, long lines", rows[_i].name, pes);
-        fake_run(1, pes, pes == 5 ? alone : together, rows[_i].body);
-        ck_assert_msg(fake_latencies >= rows[_i].least && fake_latencies <= rows[_i].most, "%s: %ld latencies", fake_what,
-                      fake_latencies);
-    }
+    long_length = long_rows[_i].length;
+    for (int i = 0; i < long_rows[_i].pes; i++)
+        where[i] = i * long_rows[_i].nodes / long_rows[_i].pes;
+    snprintf(fake_what, sizeof fake_what, "%s of %zu bytes, %d PEs on %d nodes, long lines", long_rows[_i].name,
+             long_length, long_rows[_i].pes, long_rows[_i].nodes);
+    fake_run(1, long_rows[_i].pes, where, long_rows[_i].body);
+    ck_assert_msg(fake_latencies >= long_rows[_i].least && fake_latencies <= long_rows[_i].most, "%s: %ld latencies",
+                  fake_what, fake_latencies);
 }
 END_TEST
 
@@ -618,7 +631,7 @@ static void add_loops(Suite *suite)
     tcase_add_loop_test(jobs, flags_are_used_again, 0, PLACEMENTS);
     tcase_add_loop_test(named, algorithms_by_name, 0, ALGORITHMS);
     tcase_add_test(named, memory_of_a_device);
-    tcase_add_loop_test(named, long_lines, 0, 4);
+    tcase_add_loop_test(named, long_lines, 0, LONG_ROWS);
     suite_add_tcase(suite, jobs);
     suite_add_tcase(suite, named);
 }
