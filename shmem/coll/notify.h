@@ -13,9 +13,16 @@
 #include <stdatomic.h>
 
 #include "coll/group.h"
+#include "core/memory/control.h"
 
 /* Bytes that a collective may take without having to synchronise more often than not. */
 #define SY_NOTIFY_SMALL ((size_t)SY_NOTIFY_SCRATCH / 2)
+
+/* The same where a team that has more scratch space, the world's, may use it. */
+static inline size_t sy_notify_room(const struct sy_group *group)
+{
+    return (size_t)sy_control_scratch_size(group->team->slot) / 2;
+}
 
 struct sy_notify {
     const struct sy_group *group;

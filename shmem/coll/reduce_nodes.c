@@ -9,7 +9,6 @@
 #include "coll/notify.h"
 #include "coll/reduce.h"
 #include "coll/tree.h"
-#include "core/memory/control.h"
 
 /* ---- small ---- */
 
@@ -130,7 +129,7 @@ static size_t reduce_nodes_parts(const struct sy_nodes *nodes, const struct sy_p
 static size_t reduce_nodes_piece_bytes(const struct sy_group *group, const struct sy_pairs *p)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
-    size_t each = sy_control_scratch_size(group->team->slot) / 2 / reduce_nodes_parts(nodes, p);
+    size_t each = sy_notify_room(group) / reduce_nodes_parts(nodes, p);
     size_t most = MOST_PIECE(nodes);
 
     return (each < most ? each : most) / SY_LINE * SY_LINE;

@@ -12,7 +12,7 @@
  * it; the combination over all parties before it; and one part for each round, for what arrives. */
 enum { PART_OWN, PART_WITH, PART_BEFORE, PART_ROUND };
 
-#define MOST_PIECE ((size_t)8192) /* more would leave the first cache */
+#define MOST_PIECE ((size_t)16384)
 
 /* The parties of the rounds: the nodes' leaders, or all members. */
 struct parties {
@@ -147,7 +147,7 @@ void sy_scan_nodes(const struct sy_group *group, struct sy_operation op, char *d
                    const char *source, size_t count, bool inclusive)
 {
     struct parties parties = scan_nodes_make_parties(group);
-    size_t most = SY_NOTIFY_SMALL / (size_t)(PART_ROUND + parties.rounds);
+    size_t most = sy_notify_room(group) / (size_t)(PART_ROUND + parties.rounds);
 
     most = most < MOST_PIECE ? most : MOST_PIECE;
     size_t piece = most / SY_LINE * SY_LINE / op.size;
