@@ -167,6 +167,9 @@ check_PROGRAMS += tests/conformance/model
 tests_conformance_model_SOURCES = tests/conformance/model.c tests/conformance/model.h \
 	tests/conformance/check.h
 tests_conformance_model_LDADD = shmem/libsma.la -lpthread
+check_PROGRAMS += tests/conformance/first_uses
+tests_conformance_first_uses_SOURCES = tests/conformance/first_uses.c tests/conformance/check.h
+tests_conformance_first_uses_LDADD = shmem/libsma.la -lpthread
 check_PROGRAMS += $(conformance_programs)
 tests_conformance_statics_SOURCES = tests/conformance/statics.c tests/conformance/check.h
 tests_conformance_statics_LDADD = shmem/libsma.la
@@ -221,6 +224,7 @@ TESTS += $(conformance_programs) \
 conformance_scripts = \
 	tests/conformance/algorithms.test \
 	tests/conformance/executables.test \
+	tests/conformance/first_uses.test \
 	tests/conformance/tcp.test \
 	tests/conformance/crowd_transports.test \
 	tests/conformance/computing_transports.test \

@@ -48,7 +48,7 @@ enum {
     SY_REACH_MAP = 8, /* mem_pointer() gives addresses of that PE's windows */
 
     /* With MAP: the core calls mem_pointer() when a window is first used, once at most, because
-     * mapping costs. Data calls for that PE may come before. */
+     * mapping costs; from any thread. Data calls for that PE may come before, and meanwhile. */
     SY_REACH_LATE = 16,
 
     /* message_send() reaches the PE, and the PE's reaches this one. The library does by messages

@@ -107,12 +107,11 @@ static bool map_makes_sense(const struct shm_state *shm, const struct shm_record
     return good && (!shm->files || r->file_length <= shm->stride);
 }
 
-/* Whether a file can be mapped later. Not with several threads: they could use it first at the same
- * time. */
+/* Whether a file can be mapped later. */
 static bool map_can_wait(const struct shm_state *shm, const struct shm_record *r)
 {
-    bool can = shm->settings->map && !shm->host->threads && !r->has_service &&
-               shm->node_size > MAPPED_AT_ONCE && r->windows == shm->windows;
+    bool can = shm->settings->map && !r->has_service && shm->node_size > MAPPED_AT_ONCE &&
+               r->windows == shm->windows;
 
     for (unsigned i = 0; can && i < r->windows; i++)
         can = !r->length[i] || r->offset[i] >= 0;
@@ -122,9 +121,10 @@ static bool map_can_wait(const struct shm_state *shm, const struct shm_record *r
 static bool map_keep_for_later(struct shm_peer *peer, int fd)
 {
     peer->file = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FILE);
-    if (peer->file >= 0)
+    peer->late = peer->file >= 0;
+    if (peer->late)
         close(fd);
-    return peer->file >= 0;
+    return peer->late;
 }
 
 static char *map_place_of(const struct shm_state *shm, const struct shm_peer *peer)

@@ -115,7 +115,7 @@ static unsigned shm_reach(void *self, int pe)
 
     if (!peer || !peer->known)
         return 0;
-    return (peer->map ? SY_REACH_MAP : 0u) | (peer->file >= 0 ? SY_REACH_MAP | SY_REACH_LATE : 0u) |
+    return (peer->map ? SY_REACH_MAP : 0u) | (peer->late ? SY_REACH_MAP | SY_REACH_LATE : 0u) |
            SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO;
 }
 
@@ -149,7 +149,7 @@ static int shm_transfer(struct shm_state *shm, const struct sy_transfer *t, bool
 {
     struct shm_peer *peer = sy_shm_peer_of(shm, t->pe);
 
-    if (peer && peer->file >= 0 && shm_is_early(shm, t->window))
+    if (peer && peer->late && shm_is_early(shm, t->window))
         return sy_shm_first_transfer(shm, t, put);
     return peer && peer->mailbox ? sy_shm_service_transfer(shm, peer, t, put) : -EOPNOTSUPP;
 }
@@ -173,9 +173,7 @@ static int shm_strided(struct shm_state *shm, const struct sy_strided *s, bool p
 {
     struct shm_peer *peer = sy_shm_peer_of(shm, s->first.pe);
 
-    if (!peer || !peer->mailbox || (peer->file >= 0 && shm_is_early(shm, s->first.window)))
-        return -EOPNOTSUPP;
-    return sy_shm_service_strided(shm, peer, s, put);
+    return peer && peer->mailbox ? sy_shm_service_strided(shm, peer, s, put) : -EOPNOTSUPP;
 }
 
 static int shm_put_strided(void *self, struct sy_transport_ctx *ctx, const struct sy_strided *s,
@@ -198,7 +196,7 @@ static int shm_amo(void *self, struct sy_transport_ctx *ctx, const struct sy_amo
     struct shm_peer *peer = sy_shm_peer_of(shm, a->pe);
 
     (void)ctx, (void)flags;
-    if (peer && peer->file >= 0 && shm_is_early(shm, a->window))
+    if (peer && peer->late && shm_is_early(shm, a->window))
         return sy_shm_first_amo(shm, a);
     return peer && peer->mailbox ? sy_shm_service_amo(shm, peer, a) : -EOPNOTSUPP;
 }
@@ -223,8 +221,7 @@ static int shm_arm(void *self)
     return 0;
 }
 
-/* Nothing to do: what host->threads decided at the start is late mapping, which the core has ended
- * by now. */
+/* Nothing here depends on host->threads. */
 static void shm_threads(void *self)
 {
     (void)self;

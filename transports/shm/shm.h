@@ -42,7 +42,8 @@ struct shm_peer {
     bool expected; /* it has a socket, and is of this PE's user: it takes part in the exchange */
     bool known;    /* its record has come, and its memory is reached */
     char *map;     /* its file, or NULL: not mapped, or not yet */
-    int file;      /* its file, which is mapped when it is first used; or -1 */
+    bool late;     /* its file is mapped when it is first used, by sy_shm_map_late */
+    int file;      /* its file until then; or -1 */
     struct shm_record record;
     struct shm_mailbox *mailbox; /* where its unmapped windows are reached, or NULL */
     int doorbell;                /* eventfd that wakes it, or -1 */
@@ -97,8 +98,8 @@ int sy_shm_exchange(struct shm_state *shm, const char *addresses, size_t stride,
 /* map.c */
 void sy_shm_unmap(struct shm_state *shm);
 
-/* Maps the file of a PE that has not been used before; where that fails peer->map stays NULL, and a
- * line says why. */
+/* Maps the file of a PE that has not been used before, which the core asks for once; where that
+ * fails peer->map stays NULL, and a line says why. */
 void sy_shm_map_late(struct shm_state *shm, struct shm_peer *peer);
 
 /* What a PE tells of a region: where its file is, or the mailbox by which it is reached. */
@@ -149,8 +150,8 @@ int sy_shm_service_strided(struct shm_state *shm, struct shm_peer *peer, const s
                            bool put);
 int sy_shm_service_amo(struct shm_state *shm, struct shm_peer *peer, const struct sy_amo *a);
 
-/* Data calls for a PE that is used for the first time. The core maps the PE's file meanwhile, and
- * makes none of these calls for it again. */
+/* Data calls for a PE whose file is mapped late: the first ones, and what they are parts of. The
+ * core maps the file meanwhile. */
 int sy_shm_first_transfer(struct shm_state *shm, const struct sy_transfer *t, bool put);
 int sy_shm_first_amo(struct shm_state *shm, const struct sy_amo *a);
 

@@ -1,5 +1,6 @@
 /* The tables of windows.h. Knows nothing of transports: it is told where peers' memory is. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -224,6 +225,8 @@ void sy_windows_close(void)
 
 /* ---- what is mapped when it is used ---- */
 
+enum { LATE = 1, BEING_MAPPED };
+
 int sy_windows_set_late(int pe, void (*map)(int pe))
 {
     if (!sy_windows.late) {
@@ -233,7 +236,7 @@ int sy_windows_set_late(int pe, void (*map)(int pe))
             return -ENOMEM;
         sy_windows.late = late;
     }
-    sy_windows.late[pe] = 1;
+    sy_windows.late[pe] = LATE;
     sy_windows.map = map;
     return 0;
 }
@@ -243,19 +246,24 @@ bool sy_windows_has(unsigned window, int pe)
     return sy_windows.entry[window].peer[pe] || (sy_windows.late && sy_windows.late[pe]);
 }
 
+/* Several threads may be the first to use a PE: one of the program's, and the progress thread,
+ * which serves other nodes. Who finds the flag at 0 finds the addresses, since it is cleared after
+ * them. If the mapping ends the job its reports may come here again, with the mutex held. */
 char *sy_windows_first_use(unsigned window, int pe)
 {
-    if (sy_windows.late[pe]) {
-        sy_windows.late[pe] = 0;
-        sy_windows.map(pe);
+    static pthread_mutex_t mapping = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+    char *flag = &sy_windows.late[pe];
+
+    if (__atomic_load_n(flag, __ATOMIC_ACQUIRE)) {
+        pthread_mutex_lock(&mapping);
+        if (*flag == LATE) {
+            __atomic_store_n(flag, BEING_MAPPED, __ATOMIC_RELAXED);
+            sy_windows.map(pe);
+            __atomic_store_n(flag, 0, __ATOMIC_RELEASE);
+        }
+        pthread_mutex_unlock(&mapping);
     }
     return sy_windows.entry[window].peer[pe];
-}
-
-void sy_windows_map_late(void)
-{
-    for (int pe = 0; sy_windows.late && pe < npes_open; pe++)
-        sy_windows_first_use(0, pe);
 }
 
 void sy_windows_hot(int npes, bool enable, bool threads)

@@ -41,7 +41,7 @@ struct sy_windows {
     unsigned constants;
     struct sy_window_entry entry[SY_REGIONS];
     char *late; /* npes flags, NULL: none. PEs whose windows are mapped when they are first used, by
-                   `map`, which ends the job if it cannot. Only where one thread makes all calls. */
+                   `map`, which ends the job if it cannot. */
     void (*map)(int pe);
 };
 
@@ -206,8 +206,6 @@ bool sy_windows_has(unsigned window, int pe);
 /* The base of a window of PE pe here, or NULL. */
 char *sy_windows_first_use(unsigned window, int pe) __attribute__((cold));
 
-/* Maps what has not been used yet, so that several threads may use it. */
-void sy_windows_map_late(void);
 static inline char *sy_windows_peer(unsigned window, int pe)
 {
     char *base = sy_windows.entry[window].peer[pe];

@@ -354,7 +354,6 @@ const char *sy_world_threads(void)
             return sy_routes.transport[i].table->name;
     host.threads = true;
     sy_wait_threads();
-    sy_windows_map_late();
     for (unsigned i = 0; i < sy_routes.count; i++)
         sy_routes.transport[i].table->threads(sy_routes.transport[i].self);
     return NULL;
