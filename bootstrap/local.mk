@@ -95,9 +95,9 @@ pkglib_LTLIBRARIES += \
 	bootstrap/oshrun/shmem_bootstrap_oshrun.la \
 	bootstrap/single/shmem_bootstrap_single.la
 bootstrap_oshrun_shmem_bootstrap_oshrun_la_SOURCES = \
-	bootstrap/oshrun/oshrun.c $(control_sources) shmem/util/parse.c
+	bootstrap/oshrun/oshrun.c $(control_sources) shmem/util/error.c shmem/util/parse.c
 bootstrap_oshrun_shmem_bootstrap_oshrun_la_LDFLAGS = $(bootstrap_ldflags)
-bootstrap_single_shmem_bootstrap_single_la_SOURCES = bootstrap/single/single.c shmem/util/parse.c
+bootstrap_single_shmem_bootstrap_single_la_SOURCES = bootstrap/single/single.c shmem/util/error.c shmem/util/parse.c
 bootstrap_single_shmem_bootstrap_single_la_LDFLAGS = $(bootstrap_ldflags)
 
 # Those whose launcher does no more than start processes share the control tree, which needs Nettle.

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bootstrap/check/probe.h"
@@ -26,14 +25,6 @@
 static const double ANSWER = 25; /* seconds for one answer */
 
 enum { CLOCK_ROUNDS = 5 };
-
-static double host_time_of_day(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_REALTIME, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 /* ---- the conversation ---- */
 
@@ -167,9 +158,9 @@ static void host_find_clock(struct host *host)
     long told = 0;
 
     for (int i = 0; i < CLOCK_ROUNDS && !host->broken; i++) {
-        double begin = host_time_of_day();
+        double begin = (double)sy_clock_of(CLOCK_REALTIME) / 1e9;
         char *answer = sy_host_ask(host, "clock");
-        double end = host_time_of_day();
+        double end = (double)sy_clock_of(CLOCK_REALTIME) / 1e9;
 
         if (answer && sy_parse_int(answer, 0, LONG_MAX, &told)) {
             host->broken = true;
@@ -218,7 +209,7 @@ void sy_host_leave(struct host *host)
     close(host->ends.out);
     close(host->ends.err);
     for (int round = 0; round < 100 && waitpid(host->ends.pid, NULL, WNOHANG) == 0; round++)
-        usleep(10000);
+        sy_clock_sleep(10000000);
     kill(-host->ends.pid, SIGKILL);
     waitpid(host->ends.pid, NULL, WNOHANG);
     free(host->facts);

@@ -13,13 +13,13 @@
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/control/protocol.h"
 #include "bootstrap/check/measure.h"
 #include "config.h"
+#include "util/clock.h"
 #include "util/net/interfaces.h"
 
 static void probe_print_limit(FILE *out, const char *name, __rlimit_resource_t resource,
@@ -136,16 +136,6 @@ static char *probe_facts(void)
     return text;
 }
 
-static char *probe_clock_text(void)
-{
-    struct timespec now;
-    char *text;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    text = sy_memory_text("%lld", (long long)now.tv_sec * 1000000000 + now.tv_nsec);
-    return text;
-}
-
 static char *probe_answer(const char *question)
 {
     char *copy = sy_memory_string(question), *save = NULL, *answer;
@@ -156,7 +146,7 @@ static char *probe_answer(const char *question)
     if (word && strcmp(word, "facts") == 0) {
         answer = probe_facts();
     } else if (word && strcmp(word, "clock") == 0) {
-        answer = probe_clock_text();
+        answer = sy_memory_text("%llu", (unsigned long long)sy_clock_of(CLOCK_REALTIME));
     } else if (word && number && strcmp(word, "listen") == 0) {
         const char *high = strtok_r(NULL, " ", &save);
 

@@ -5,8 +5,6 @@
 #ifndef SY_CONTROL_FRAMES_H
 #define SY_CONTROL_FRAMES_H
 
-#include <stdint.h>
-
 #include "bootstrap/control/protocol.h"
 #include "util/frame.h"
 

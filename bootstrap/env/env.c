@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bootstrap/control/tree/tree.h"
+#include "util/error.h"
 #include "util/parse.h"
 
 enum { PORT = 17391 }; /* where SHMEM_ROOT names only a host */
@@ -47,13 +48,6 @@ static long env_look_up(const struct synonym *synonyms, size_t count, const char
     return -1;
 }
 
-static int env_say(struct sy_error *err, int rc, const char *text)
-{
-    if (err)
-        snprintf(err->text, sizeof err->text, "%s", text);
-    return rc;
-}
-
 static int env_probe(struct sy_error *err)
 {
     bool pe = secure_getenv("SHMEM_PE"), npes = secure_getenv("SHMEM_NPES");
@@ -63,8 +57,8 @@ static int env_probe(struct sy_error *err)
     /* What follows are reasons to refuse. They do not count where the user names this plugin: then
      * others' names fill the gap. */
     if (pe || npes)
-        return env_say(
-            err, -EEXIST,
+        return sy_fail(
+            err, EEXIST,
             pe ? "SHMEM_PE is set and SHMEM_NPES is not; a PE needs both, SHMEM_ROOT=HOST:PORT "
                  "of PE 0 and SHMEM_SECRET_FILE"
                : "SHMEM_NPES is set and SHMEM_PE is not; each PE needs its number, "
@@ -72,12 +66,12 @@ static int env_probe(struct sy_error *err)
     if (secure_getenv("RANK") && secure_getenv("WORLD_SIZE"))
         return sy_parse_variable("WORLD_SIZE") == 1
                    ? 0
-                   : env_say(
-                         err, -EEXIST,
+                   : sy_fail(
+                         err, EEXIST,
                          "RANK and WORLD_SIZE say that this process is one of several; set "
                          "SHMEM_BOOTSTRAP=env and SHMEM_SECRET_FILE for one job of them all, or "
                          "SHMEM_BOOTSTRAP=single for a job each");
-    return env_say(err, -ENODEV, "SHMEM_PE and SHMEM_NPES are not set");
+    return sy_fail(err, ENODEV, "SHMEM_PE and SHMEM_NPES are not set");
 }
 
 /* ---- who and where ---- */

@@ -6,8 +6,6 @@
 
 #include <ev.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "bootstrap/control/frames.h"
 

@@ -3,16 +3,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "bootstrap/launcher/daemon/agent.h"
 #include "bootstrap/launcher/daemon/child.h"
 #include "bootstrap/launcher/options/flags.h"
-#include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/options/placement.h"
-#include "bootstrap/launcher/stdio/plain.h"
 #include "bootstrap/control/protocol.h"
 #include "bootstrap/launcher/head/run.h"
 #include "util/secure.h"

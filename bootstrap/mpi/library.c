@@ -10,21 +10,11 @@
 #include "bootstrap/mpi/library.h"
 #include "bootstrap/mpi/world.h"
 #include "util/bits.h"
+#include "util/error.h"
 #include "util/parse.h"
 #include "util/secure.h"
 
 static const char *const families[] = {"mpich", "openmpi", "abi"}; /* in the option's order */
-
-/* text: with one %.300s for the value. */
-static int library_fail(struct sy_error *err, int code, const char *text, const char *value)
-{
-    char room[800]; /* for any */
-
-    snprintf(room, sizeof room, text, value);
-    if (err)
-        snprintf(err->text, sizeof err->text, "%.*s", (int)sizeof err->text - 1, room);
-    return -code;
-}
 
 /* ---- the MPI that is loaded ---- */
 
@@ -171,16 +161,13 @@ static bool library_choose_interface(const char *module, const char *wanted, str
 static int library_take_loaded(const char *module, const char *wanted, struct loaded *loaded,
                                struct mpi_library *library, struct sy_error *err)
 {
-    char text[440];
-
     if (!library_choose_interface(module, wanted, loaded)) {
         const char *path = *loaded->path ? loaded->path : loaded->standard;
-        snprintf(text, sizeof text, "%s, but %.230s", wanted, *path ? path : "another one");
-        return library_fail(err, ELIBBAD,
-                            "SHMEM_MPI_FAMILY is %.300s is loaded in this process, and a second "
-                            "MPI would know nothing of it; leave the option out, or build the "
-                            "program for that MPI",
-                            text);
+        return sy_fail(err, ELIBBAD,
+                       "SHMEM_MPI_FAMILY is %s, but %.230s is loaded in this process, and a second "
+                       "MPI would know nothing of it; leave the option out, or build the program "
+                       "for that MPI",
+                       wanted, *path ? path : "another one");
     }
     library->in_process = true;
     library->because = "it is loaded in this process";
@@ -213,7 +200,7 @@ int sy_mpi_find(const char *module, int wanted, struct mpi_library *library, str
     *library = (struct mpi_library){.because = "it is the only one that this library is built for"};
     dl_iterate_phdr(library_look, &loaded);
     if (loaded.other)
-        return library_fail(
+        return sy_fail(
             err, ELIBBAD,
             "two MPIs are loaded in this process, %.200s among them: calls of one would end in the "
             "other; remove the LD_PRELOAD or the library that brings the second",
@@ -225,11 +212,9 @@ int sy_mpi_find(const char *module, int wanted, struct mpi_library *library, str
     else
         loaded.family = library_choose(module, name, &library->because);
     if (!rc && !loaded.family)
-        return library_fail(
-            err, ENODEV,
-            "no MPI is loaded, and no launcher of one has started this process: start "
-            "it with the mpiexec of the MPI that is meant%s",
-            "");
+        return sy_fail(err, ENODEV,
+                       "no MPI is loaded, and no launcher of one has started this process: start "
+                       "it with the mpiexec of the MPI that is meant");
     if (!rc)
         snprintf(library->family, sizeof library->family, "%s", loaded.family);
     return rc;
@@ -241,23 +226,21 @@ int sy_mpi_load(const struct mpi_library *library, const char *module, const cha
     char path[600];
 
     if (sy_secure() && !library->in_process)
-        return library_fail(
-            err, EPERM,
-            "%s is not for a program with other rights than its user's (setuid): an "
-            "MPI loads code that the environment names",
-            module);
+        return sy_fail(err, EPERM,
+                       "%s is not for a program with other rights than its user's (setuid): an "
+                       "MPI loads code that the environment names",
+                       module);
     library_path(module, library->family, path, sizeof path);
     if (access(path, R_OK) != 0)
-        return library_fail(
-            err, ENOENT,
-            "%.200s is not there: this library was built without that MPI; install its "
-            "compiler (mpicc) and build again (configure's summary lists the MPIs)",
-            path);
+        return sy_fail(err, ENOENT,
+                       "%.200s is not there: this library was built without that MPI; install its "
+                       "compiler (mpicc) and build again (configure's summary lists the MPIs)",
+                       path);
     *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!*handle)
-        return library_fail(err, ENOENT, "the MPI cannot be loaded: %.300s", dlerror());
+        return sy_fail(err, ENOENT, "the MPI cannot be loaded: %.300s", dlerror());
     *found = dlsym(*handle, symbol);
-    return *found ? 0 : library_fail(err, ENOEXEC, "%.300s is of another version", path);
+    return *found ? 0 : sy_fail(err, ENOEXEC, "%.300s is of another version", path);
 }
 
 long sy_mpi_launcher_size(const char **name)
@@ -291,30 +274,28 @@ int sy_mpi_check_size(const char *version, int size, struct sy_error *err)
     if (!wanted || wanted == size || size > 1)
         return 0;
     sy_mpi_name(version, mpi, sizeof mpi);
-    if (err)
-        snprintf(err->text, sizeof err->text,
-                 "%s=%ld says that this process is one of %ld, but its MPI (%s) is alone in "
-                 "its job: the launcher belongs to another MPI; start the program with the mpiexec "
-                 "of this MPI, or with oshrun -n %ld",
-                 name, wanted, wanted, mpi, wanted);
-    return -EPROTO;
+    return sy_fail(
+        err, EPROTO,
+        "%s=%ld says that this process is one of %ld, but its MPI (%s) is alone in "
+        "its job: the launcher belongs to another MPI; start the program with the mpiexec "
+        "of this MPI, or with oshrun -n %ld",
+        name, wanted, wanted, mpi, wanted);
 }
 
 static int library_check_world(const struct mpi_world_calls *calls, int npes, struct sy_error *err)
 {
     int size = calls->world_size();
-    char text[60];
 
     if (calls->spawned())
-        return library_fail(err, ECHILD, MPI_WORLD_SPAWNED "%s", "");
+        return sy_fail(err, ECHILD, "%s", MPI_WORLD_SPAWNED);
     int rc = sy_mpi_check_size(calls->version(), size, err);
     if (rc || size == npes || size < 1)
         return rc;
-    snprintf(text, sizeof text, "%d, and this is one of %d PEs", size, npes);
-    return library_fail(err, EPROTO,
-                        "MPI's job has size %s: MPI and the launcher do not belong together; start "
-                        "the program with the mpiexec of its MPI",
-                        text);
+    return sy_fail(err, EPROTO,
+                   "MPI's job has size %d, and this is one of %d PEs: MPI and the launcher do not "
+                   "belong together; start "
+                   "the program with the mpiexec of its MPI",
+                   size, npes);
 }
 
 int sy_mpi_check_job(int npes, struct sy_error *err)

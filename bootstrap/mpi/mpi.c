@@ -16,6 +16,7 @@
 #include "bootstrap/mpi/world.h"
 #include "util/net/machine.h"
 #include "util/signals.h"
+#include "util/error.h"
 
 static const double FIRST_WORD = 2; /* seconds after which a wait is explained */
 
@@ -48,13 +49,6 @@ struct mpi {
 
 /* ---- evidence ---- */
 
-static int mpi_say(struct sy_error *err, int rc, const char *text)
-{
-    if (err)
-        snprintf(err->text, sizeof err->text, "%s", text);
-    return rc;
-}
-
 /* Probes by the world of an MPI that is initialised, where loading MPI's part is harmless. */
 static int mpi_probe_world(const struct mpi_library *library, struct sy_error *err)
 {
@@ -68,7 +62,7 @@ static int mpi_probe_world(const struct mpi_library *library, struct sy_error *e
     int size = calls->world_size();
     rc = sy_mpi_check_size(calls->version(), size, err);
     if (!rc && size <= 1 && sy_mpi_launcher_size(&(const char *){NULL}) != 1)
-        rc = mpi_say(err, -ENODEV, "MPI is initialised, with one process");
+        rc = sy_fail(err, ENODEV, "MPI is initialised, with one process");
     dlclose(handle);
     return rc;
 }
@@ -84,11 +78,11 @@ static int mpi_probe(struct sy_error *err)
     if (library.initialized && !library.finalized)
         return mpi_probe_world(&library, err);
     if (sy_mpi_launcher_size(&name) < 1)
-        return mpi_say(err, -ENODEV,
+        return sy_fail(err, ENODEV,
                        "MPI is not initialised, and no launcher of it says how many processes "
                        "there are");
     if (library.finalized)
-        return mpi_say(err, -ECONNRESET,
+        return sy_fail(err, ECONNRESET,
                        "MPI_Finalize has been called, so MPI cannot say any more which PE this is; "
                        "call shmem_init before, or start the program with oshrun");
     return 0;

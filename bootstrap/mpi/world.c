@@ -1,6 +1,5 @@
 /* What the bootstrap needs of MPI: see world.h. Compiled with each MPI's own mpi.h. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

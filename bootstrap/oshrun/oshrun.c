@@ -17,6 +17,7 @@
 #include "bootstrap/control/frames.h"
 #include "util/clock.h"
 #include "util/denied.h"
+#include "util/error.h"
 #include "util/frame.h"
 #include "util/net/io.h"
 #include "util/parse.h"
@@ -133,12 +134,9 @@ static int oshrun_probe(struct sy_error *err)
     int fd = (int)sy_parse_variable(SY_LAUNCH_FD_ENV);
     struct stat st;
 
-    if (!text) {
-        if (err)
-            snprintf(err->text, sizeof err->text,
-                     "%s is not set: the program was not started by oshrun", SY_LAUNCH_FD_ENV);
-        return -ENODEV;
-    }
+    if (!text)
+        return sy_fail(err, ENODEV, "%s is not set: the program was not started by oshrun",
+                       SY_LAUNCH_FD_ENV);
     if (fd < 0)
         fault = "that is not a descriptor";
     else if (fstat(fd, &st) != 0)
@@ -147,13 +145,11 @@ static int oshrun_probe(struct sy_error *err)
         fault = "that descriptor is not a socket";
     else
         return 0;
-    if (err)
-        snprintf(
-            err->text, sizeof err->text,
-            "%s=%s, but %s: a wrapper between oshrun and the program may have closed it; let it "
-            "pass the descriptor on, or unset %s to run a job of one PE",
-            SY_LAUNCH_FD_ENV, text, fault, SY_LAUNCH_FD_ENV);
-    return -EBADF;
+    return sy_fail(
+        err, EBADF,
+        "%s=%s, but %s: a wrapper between oshrun and the program may have closed it; let it "
+        "pass the descriptor on, or unset %s to run a job of one PE",
+        SY_LAUNCH_FD_ENV, text, fault, SY_LAUNCH_FD_ENV);
 }
 
 /* Keeps the socket and its number from what this process starts, which is no PE. */

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/control/tree/tree.h"
 #include "util/clock.h"
+#include "util/error.h"
 #include "util/net/io.h"
 #include "util/net/lookup.h"
 #include "util/parse.h"
@@ -41,13 +41,6 @@ static bool in_slurm(void)
     return secure_getenv("SLURM_STEP_ID") != NULL;
 }
 
-static int client_say(struct sy_error *err, int rc, const char *fmt, const char *value)
-{
-    if (err)
-        snprintf(err->text, sizeof err->text, fmt, value);
-    return rc;
-}
-
 int sy_pmi_find(struct sy_error *err)
 {
     const char *fd = secure_getenv("PMI_FD"), *port = secure_getenv("PMI_PORT"),
@@ -56,20 +49,18 @@ int sy_pmi_find(struct sy_error *err)
     struct stat st;
 
     if (!fd && !(port && id))
-        return client_say(err, -ENODEV, "neither PMI_FD nor PMI_PORT with PMI_ID is set%s", "");
+        return sy_fail(err, ENODEV, "neither PMI_FD nor PMI_PORT with PMI_ID is set");
     /* Slurm's server accepts one init of a process: MPI's or this one. */
     if (in_slurm() && (mpi == SY_PMI_MPI_LINKED || mpi == SY_PMI_MPI_OVER))
-        return client_say(err, -ENODEV,
-                          "PMI is left to MPI, with which Slurm's server speaks once%s", "");
+        return sy_fail(err, ENODEV, "PMI is left to MPI, with which Slurm's server speaks once");
     if (mpi == SY_PMI_MPI_OVER)
-        return client_say(
-            err, -ECONNRESET,
+        return sy_fail(
+            err, ECONNRESET,
             "MPI_Finalize has closed the connection to the launcher; call shmem_init before "
-            "MPI_Finalize, or start the program with oshrun or a launcher that speaks PMIx%s",
-            "");
+            "MPI_Finalize, or start the program with oshrun or a launcher that speaks PMIx");
     if (fd && (fstat((int)sy_parse_variable("PMI_FD"), &st) || !S_ISSOCK(st.st_mode)))
-        return client_say(
-            err, -EBADF,
+        return sy_fail(
+            err, EBADF,
             "PMI_FD=%s is no open socket: a wrapper between the launcher and the program has "
             "closed it, or this process was started by one that had it; unset PMI_FD, or set "
             "SHMEM_BOOTSTRAP=single, to run a job of one PE",

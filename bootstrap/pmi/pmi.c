@@ -4,7 +4,6 @@
  * as it is found, and finalised only at exit and only where MPI was never there to do it. */
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -138,12 +137,11 @@ static int pmi_open(const struct sy_host *host, const void *settings, void **sel
 static void pmi_end_job(void *self, int status, const char *why)
 {
     struct pmi *pmi = self;
-    const struct timespec output = {.tv_nsec = 300 * 1000 * 1000};
 
     sy_tree_abort(self, status, why);
     if (sy_tree_complete(self) || pmi->client.fd < 0)
         return;
-    nanosleep(&output, NULL);
+    sy_clock_sleep(300 * 1000 * 1000);
     sy_pmi_abort(&pmi->client, status);
 }
 

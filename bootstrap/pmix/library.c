@@ -1,10 +1,10 @@
 /* Finds libpmix: see library.h. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdio.h>
 
 #include "bootstrap/pmix/library.h"
 #include "util/bits.h"
+#include "util/error.h"
 #include "util/stays.h"
 
 int sy_pmix_library_open(struct pmix_library *library, struct sy_error *err)
@@ -25,9 +25,6 @@ int sy_pmix_library_open(struct pmix_library *library, struct sy_error *err)
 
     if (handle && !lacks)
         return 0;
-    if (err && lacks)
-        snprintf(err->text, sizeof err->text, "libpmix.so.2 has no %s", lacks);
-    else if (err)
-        snprintf(err->text, sizeof err->text, "%s", why ? why : "it cannot be loaded");
-    return -ENOENT;
+    return lacks ? sy_fail(err, ENOENT, "libpmix.so.2 has no %s", lacks)
+                 : sy_fail(err, ENOENT, "%s", why ? why : "it cannot be loaded");
 }

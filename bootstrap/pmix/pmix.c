@@ -12,6 +12,7 @@
 #include "bootstrap/pmix/library.h"
 #include "bootstrap/control/tree/tree.h"
 #include "bootstrap/mpi/library.h"
+#include "util/error.h"
 
 static const char KEY[] = "switchyard.root";
 
@@ -62,21 +63,17 @@ static int pmix_probe(struct sy_error *err)
     struct pmix_library library;
     struct sy_error why = {""};
 
-    if (!secure_getenv("PMIX_NAMESPACE") || !secure_getenv("PMIX_RANK") || !pmix_server()) {
-        if (err)
-            snprintf(err->text, sizeof err->text,
-                     "PMIX_NAMESPACE, PMIX_RANK and PMIX_SERVER_URI* are not all set");
-        return -ENODEV;
-    }
+    if (!secure_getenv("PMIX_NAMESPACE") || !secure_getenv("PMIX_RANK") || !pmix_server())
+        return sy_fail(err, ENODEV,
+                       "PMIX_NAMESPACE, PMIX_RANK and PMIX_SERVER_URI* are not all set");
     if (sy_pmix_library_open(&library, &why) == 0)
         return 0;
-    if (err)
-        snprintf(
-            err->text, sizeof err->text,
-            "the launcher speaks PMIx, and libpmix.so.2 cannot be loaded (%.200s); install PMIx "
-            "(Debian: libpmix2), or start with oshrun",
-            why.text);
-    return secure_getenv("PMI_FD") ? -ENODEV : -ENOENT; /* PMI will do */
+    /* PMI will do, if there is one. */
+    return sy_fail(
+        err, secure_getenv("PMI_FD") ? ENODEV : ENOENT,
+        "the launcher speaks PMIx, and libpmix.so.2 cannot be loaded (%.200s); install PMIx "
+        "(Debian: libpmix2), or start with oshrun",
+        why.text);
 }
 
 /* ---- questions ---- */

@@ -9,6 +9,7 @@
 
 #include <switchyard/bootstrap.h>
 
+#include "util/error.h"
 #include "util/parse.h"
 
 /* Sizes that launchers of other libraries leave in the environment. */
@@ -21,14 +22,13 @@ static int single_probe(struct sy_error *err)
 {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         long size = sy_parse_variable(sizes[i]);
-        if (size <= 1)
-            continue;
-        snprintf(
-            err->text, sizeof err->text,
-            "%s=%ld says that this process is one of %ld, started by a launcher that this library "
-            "cannot join; use oshrun -n %ld, or set SHMEM_BOOTSTRAP=single for %ld jobs of one PE",
-            sizes[i], size, size, size, size);
-        return -EEXIST;
+        if (size > 1)
+            return sy_fail(err, EEXIST,
+                           "%s=%ld says that this process is one of %ld, started by a launcher "
+                           "that this library "
+                           "cannot join; use oshrun -n %ld, or set SHMEM_BOOTSTRAP=single for %ld "
+                           "jobs of one PE",
+                           sizes[i], size, size, size, size);
     }
     return 0;
 }

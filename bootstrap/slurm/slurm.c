@@ -13,6 +13,7 @@
 #include "bootstrap/control/tree/tree.h"
 #include "bootstrap/mpi/library.h"
 #include "util/bits.h"
+#include "util/error.h"
 #include "util/parse.h"
 
 enum { FIRST_PORT = 17408, PORTS = 8192 };
@@ -34,9 +35,7 @@ static int slurm_probe(struct sy_error *err)
         why = "this Slurm step has one task";
     else if (secure_getenv("SHMEM_PE"))
         why = "SHMEM_PE says which PE this is";
-    if (why && err)
-        snprintf(err->text, sizeof err->text, "%s", why);
-    return why ? -ENODEV : 0;
+    return why ? sy_fail(err, ENODEV, "%s", why) : 0;
 }
 
 /* The host of a PE, for messages. It is known only if nodes are filled in order; Slurm tells if it

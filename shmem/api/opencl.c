@@ -4,7 +4,6 @@
 #include "api/alias.h"
 #include "core/start/world.h"
 #include "core/team.h"
-#include "space/device.h"
 #include "space/space.h"
 #include "stream/opencl.h"
 

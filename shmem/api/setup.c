@@ -1,6 +1,5 @@
 /* Library set-up, exit and query (9.1), thread support (9.2). */
 #include <dlfcn.h>
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* Streams and events. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "api/streams.h"

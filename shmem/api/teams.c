@@ -1,9 +1,7 @@
 /* Teams (9.4), and team_ptr (9.1.10). */
-#include <limits.h>
 
 #include "api/alias.h"
 #include "coll/team.h"
-#include "core/fatal.h"
 #include "core/memory/windows.h"
 #include "core/start/world.h"
 #include "stream/stream.h"

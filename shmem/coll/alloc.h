@@ -8,7 +8,6 @@
 #define SY_COLL_ALLOC_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "coll/agree.h"
 #include "coll/group.h"

@@ -10,8 +10,6 @@
 #ifndef SY_COLL_NOTIFY_H
 #define SY_COLL_NOTIFY_H
 
-#include <stdatomic.h>
-
 #include "coll/group.h"
 #include "core/memory/control.h"
 

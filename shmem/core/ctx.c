@@ -1,7 +1,6 @@
 /* See ctx.h. */
 #include <errno.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "core/callsite.h"

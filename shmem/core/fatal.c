@@ -1,7 +1,6 @@
 /* See fatal.h. The library leaves by exit() so that the program's buffered output is not lost; its
  * own exit handler sees sy_world.ending and only leaves the bootstrap. */
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>

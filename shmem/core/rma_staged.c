@@ -1,5 +1,4 @@
 /* See rma_staged.h. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "core/amo.h"

@@ -26,9 +26,9 @@ static struct sy_target signal_target(const struct sy_signal_put *put, int pe)
 }
 
 /* Sends data and signal, where both go through the route's transport. */
-static void signal_send_both(shmem_ctx_t ctx, const struct sy_signal_put *put, enum sy_amo_op op,
-                             const struct sy_target *data, const struct sy_target *signal, int pe,
-                             unsigned flags)
+SY_INLINE void signal_send_both(shmem_ctx_t ctx, const struct sy_signal_put *put, enum sy_amo_op op,
+                                const struct sy_target *data, const struct sy_target *signal,
+                                int pe, unsigned flags)
 {
     const struct sy_transfer t = sy_rma_transfer(data, put->source, put->length, pe);
     const struct sy_amo word = {.pe = pe,
@@ -72,24 +72,16 @@ SY_COLD void sy_put_signal_slow(shmem_ctx_t ctx, const struct sy_signal_put *put
 /* Where sy_rma_route finds neither, both are checked and explained by the slow path. */
 void sy_put_signal_far(shmem_ctx_t ctx, const struct sy_signal_put *put, int pe, unsigned flags)
 {
-    struct sy_transfer t;
-    struct sy_amo word;
+    struct sy_target data, word;
     bool known = put->sig_op == SHMEM_SIGNAL_SET || put->sig_op == SHMEM_SIGNAL_ADD;
     bool aligned = (uintptr_t)put->sig_addr % sizeof put->signal == 0;
 
     if (SY_UNLIKELY(
-            !known || !aligned || !sy_rma_route(put->dest, put->length, pe, &t.window, &t.offset) ||
-            !sy_rma_route(put->sig_addr, sizeof put->signal, pe, &word.window, &word.offset))) {
+            !known || !aligned ||
+            !sy_rma_route(put->dest, put->length, pe, &data.window, &data.offset) ||
+            !sy_rma_route(put->sig_addr, sizeof put->signal, pe, &word.window, &word.offset)))
         sy_put_signal_slow(ctx, put, pe, flags);
-        return;
-    }
-    t.pe = word.pe = pe;
-    t.local = (void *)put->source;
-    t.length = put->length;
-    word.op = put->sig_op == SHMEM_SIGNAL_SET ? SY_AMO_SET : SY_AMO_ADD;
-    word.width = sizeof put->signal;
-    word.operand = put->signal;
-    word.compare = 0;
-    word.result = NULL;
-    sy_issue_put_signal(what, ctx, &t, &word, flags);
+    else
+        signal_send_both(ctx, put, put->sig_op == SHMEM_SIGNAL_SET ? SY_AMO_SET : SY_AMO_ADD, &data,
+                         &word, pe, flags);
 }

@@ -12,10 +12,8 @@
 
 #include "coll/team.h"
 #include "core/memory/staged.h"
-#include "core/fatal.h"
 #include "core/route/route.h"
 #include "core/start/world.h"
-#include "space/device.h"
 #include "space/space.h"
 #include "util/error.h"
 #include "util/log.h"

@@ -5,9 +5,7 @@
 #include <errno.h>
 
 #include "coll/reduce.h"
-#include "space/device.h"
 #include "space/space.h"
-#include "util/error.h"
 #include "util/log.h"
 
 /* Collective over a team: how a step has gone on all members, of which each says whether it has

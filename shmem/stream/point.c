@@ -1,5 +1,4 @@
 /* Points: see stream.h. */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "core/fatal.h"

@@ -10,7 +10,6 @@
  * kernel stores itself, which nobody tells of. A put to mapped memory is a store too, so there the
  * sleep has a limit. A thread of the program that exchanges messages tells with each of them: a
  * look that was in vain is followed by a sleep that nobody ends. */
-#include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include <shmem/constants.h>
 #include <string.h>
 
-#include "core/callsite.h"
 #include "core/fatal.h"
 #include "stream/ops.h"
 

@@ -1,6 +1,5 @@
 /* oshinfo --devices: what kinds of memory there are here for memory spaces. Each plugin is opened,
  * as when a space of its type is asked for, and describes what it finds. */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -6,13 +6,25 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
-/* Nanoseconds. */
-static inline uint64_t sy_clock_ns(void)
+/* Nanoseconds by any clock; UINT64_MAX: it is that of a thread that is gone. */
+static inline uint64_t sy_clock_of(clockid_t clock)
 {
     struct timespec time;
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    if (clock_gettime(clock, &time))
+        return UINT64_MAX;
     return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
+
+static inline uint64_t sy_clock_ns(void)
+{
+    return sy_clock_of(CLOCK_MONOTONIC);
+}
+
+/* Sleeps for less than a second, or until a signal comes. */
+static inline void sy_clock_sleep(long ns)
+{
+    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
 }
 
 /* Seconds. */

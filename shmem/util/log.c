@@ -7,12 +7,10 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "util/bits.h"
 #include "util/error.h"
 #include "util/log.h"
 #include "util/parse.h"

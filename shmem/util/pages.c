@@ -1,11 +1,9 @@
 /* See pages.h. Holds no state; topology and limits are read where they are needed, at the making of
  * memory. */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/mempolicy.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

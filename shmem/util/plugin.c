@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "util/error.h"
-#include "util/parse.h"
 #include "util/plugin.h"
 #include "util/secure.h"
 #include "util/symbol.h"

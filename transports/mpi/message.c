@@ -219,13 +219,12 @@ static void message_answer(struct mpi_state *state, uint64_t end)
  * them. */
 void mpi_message_meet(struct mpi_state *state)
 {
-    const struct timespec moment = {.tv_nsec = MEET_LOOKS_NS};
     mpi_request barrier;
 
     if (state->calls->barrier(state->comm, &barrier))
         return;
     while (!state->calls->test(&barrier, NULL, NULL))
-        nanosleep(&moment, NULL);
+        sy_clock_sleep(MEET_LOOKS_NS);
 }
 
 void mpi_message_cancel(struct mpi_state *state)

@@ -1,5 +1,4 @@
 /* The mpi plugin's table, its options and counters; open and close: see state.h. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -114,7 +114,6 @@ static bool ofi_contact_all_settled(struct ofi_state *ofi, struct ofi_near *near
 static void ofi_contact_converse(struct ofi_state *ofi, struct ofi_near *near, const bool *asks,
                                  double seconds)
 {
-    const struct timespec pause = {.tv_nsec = PAUSE_NS};
     uint64_t end = sy_clock_ns() + (uint64_t)(seconds * 1e9);
 
     for (int i = 0; i < near->count; i++)
@@ -122,7 +121,7 @@ static void ofi_contact_converse(struct ofi_state *ofi, struct ofi_near *near, c
             sy_ofi_ask(&ofi->peer[near->node[i].pe], 1);
     while (!ofi_contact_all_settled(ofi, near, asks) && sy_clock_ns() < end)
         if (!sy_ofi_poll(ofi))
-            nanosleep(&pause, NULL);
+            sy_clock_sleep(PAUSE_NS);
     for (int i = 0; i < near->count; i++)
         near->node[i].given = near->node[i].pe != NOBODY && !near->node[i].done;
 }

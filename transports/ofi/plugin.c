@@ -1,13 +1,11 @@
 /* The ofi plugin's table, its options, and contexts. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "transports/ofi/ofi.h"
-#include "util/bits.h"
 #include "util/file.h"
 #include "util/secure.h"
 

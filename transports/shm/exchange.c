@@ -200,7 +200,6 @@ static int shm_exchange_failed_call(const struct joining *j, const char *call, i
  * that retry all the time. */
 static int shm_exchange_join(const struct joining *j, struct sy_error *err)
 {
-    const struct timespec moment = {.tv_nsec = 1000000};
     const struct timeval second = {.tv_sec = 1};
     struct sockaddr_un address;
     socklen_t length = sy_unix_address(&j->address.name, &address);
@@ -217,7 +216,7 @@ static int shm_exchange_join(const struct joining *j, struct sy_error *err)
             close(fd);
             return shm_exchange_out_of_time(j, err);
         }
-        nanosleep(&moment, NULL);
+        sy_clock_sleep(1000000);
     }
     if (rc) {
         close(fd);
@@ -251,7 +250,6 @@ static uint32_t shm_exchange_batch_for(int lowest)
 /* Hands over this PE's files. If that fails the leader is told, so that nobody waits for them. */
 static int shm_exchange_introduce(int socket, const struct joining *j, struct sy_error *err)
 {
-    const struct timespec moment = {.tv_nsec = 1000000};
     struct shm_holding mine;
     struct shm_hello hello = {.batch = shm_exchange_batch_for(socket)};
     int rc;
@@ -261,7 +259,7 @@ static int shm_exchange_introduce(int socket, const struct joining *j, struct sy
     hello.record = mine.record;
     while ((rc = sy_shm_send(socket, &hello, sizeof hello, mine.fd, mine.fds)) == -ETOOMANYREFS &&
            sy_clock() < j->end)
-        nanosleep(&moment, NULL);
+        sy_clock_sleep(1000000);
     if (rc && rc != -EPIPE && rc != -ECONNRESET) {
         hello.failure = -rc;
         if (sy_shm_send(socket, &hello, sizeof hello, NULL, 0)) /* by whatever way is left */
@@ -355,13 +353,12 @@ static int shm_exchange_follow_once(struct joining *j, int expected, struct sy_e
 
 static int shm_exchange_follow(struct joining *j, int expected, struct sy_error *err)
 {
-    const struct timespec moment = {.tv_nsec = 20000000};
     int rc;
 
     while ((rc = shm_exchange_follow_once(j, expected, err)) == -EAGAIN) {
         if (sy_clock() > j->end)
             return shm_exchange_out_of_time(j, err);
-        nanosleep(&moment, NULL);
+        sy_clock_sleep(20000000);
     }
     return rc;
 }

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -265,7 +264,6 @@ static uint64_t lead_longest(const struct lead *l)
 
 static int lead_hand_out(struct lead *l, struct sy_error *err)
 {
-    const struct timespec moment = {.tv_nsec = 1000000};
     struct shm_batch batch = {.longest = lead_longest(l)};
     char text[SY_LIST_TEXT];
 
@@ -288,7 +286,7 @@ static int lead_hand_out(struct lead *l, struct sy_error *err)
                                       "%.0f s",
                                       sy_list_end(&list), l->seconds);
         if (!moved)
-            nanosleep(&moment, NULL);
+            sy_clock_sleep(1000000);
         lead_await_room(l, l->wait);
     }
 }

@@ -1,6 +1,5 @@
 /* Addresses of hosts: which ones this PE listens on and tells others, and what users write. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 /* Allgathers over the tree: every PE's part goes up to PE 0 as it is, all parts together come down.
  * So PE 0 knows at any time which PEs are missing. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bootstrap/control/tree/state.h"

@@ -2,7 +2,6 @@
  * value at 1023 bytes or at the first blank, some in silence. Bytes in the order of the network. */
 #include <errno.h>
 #include <nettle/base64.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "bootstrap/control/tree/tree.h"

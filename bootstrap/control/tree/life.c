@@ -1,7 +1,5 @@
 /* The life of the job after it has started, and its end: by the program's wish, by an error, or
  * because a PE or its host is gone. */
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

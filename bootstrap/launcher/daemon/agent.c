@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "bootstrap/launcher/daemon/daemon.h"
-#include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/silence.h"
 #include "bootstrap/launcher/spawn.h"
 #include "bootstrap/launcher/spec.h"

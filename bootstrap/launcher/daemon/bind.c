@@ -37,11 +37,9 @@ const char *sy_bind_text(const cpu_set_t *set, char *text, size_t room)
     return text;
 }
 
-/* Adds to *order the first processor that is left, and the others of its core. Returns whether
- * there are others. */
-static bool bind_add_core(int cpu, cpu_set_t *left, int *order, int *count)
+/* Adds to *order a processor that is left, and the others of its core. */
+static void bind_add_core(int cpu, cpu_set_t *left, int *order, int *count)
 {
-    int before = *count;
     cpu_set_t core;
     char path[80];
 
@@ -53,25 +51,16 @@ static bool bind_add_core(int cpu, cpu_set_t *left, int *order, int *count)
             order[(*count)++] = cpu;
             CPU_CLR(cpu, left);
         }
-    return *count - before > 1;
 }
 
-/* The processors of `allowed`, core by core. Where the first has a core for itself, all do. */
-static int bind_order(const cpu_set_t *allowed, int *order)
+/* The processors of `allowed`, core by core. */
+static void bind_order(const cpu_set_t *allowed, int *order)
 {
     cpu_set_t left = *allowed;
-    bool threads = true;
-    int count = 0;
 
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (!CPU_ISSET(cpu, &left))
-            continue;
-        if (threads)
-            threads = bind_add_core(cpu, &left, order, &count);
-        else
-            order[count++] = cpu;
-    }
-    return count;
+    for (int cpu = 0, count = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &left))
+            bind_add_core(cpu, &left, order, &count);
 }
 
 void sy_bind_share(struct sy_bind *bind, int pes, int least)

@@ -3,7 +3,6 @@
 #define SY_LAUNCHER_BIND_H
 
 #include <sched.h>
-#include <stdbool.h>
 
 struct sy_bind {
     int units;       /* cores, sockets, ... that there are for us */

@@ -4,7 +4,6 @@
 #define SY_LAUNCHER_CHILD_H
 
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/types.h>

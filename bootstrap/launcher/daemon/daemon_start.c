@@ -35,6 +35,20 @@ daemon_start_trouble(struct sy_daemon *daemon, int status, const char *fmt, ...)
     return false;
 }
 
+/* A line for the user, about a PE. */
+__attribute__((format(printf, 4, 5))) static void daemon_start_say(struct sy_daemon *daemon, int pe,
+                                                                   int kind, const char *fmt, ...)
+{
+    char *text;
+    va_list args;
+
+    va_start(args, fmt);
+    text = sy_memory_vtext(fmt, args);
+    va_end(args);
+    sy_daemon_tell(daemon, SY_DAEMON_SAY, pe, kind, text, strnlen(text, SY_LAUNCH_TEXT_MAX));
+    free(text);
+}
+
 static const char *daemon_start_hint(int rc)
 {
     if (rc == -EAGAIN)
@@ -152,30 +166,25 @@ static int daemon_start_needs(const struct sy_daemon *daemon, const struct ready
 static void daemon_start_find_shares(struct sy_daemon *daemon, const struct ready *ready,
                                      struct sy_bind *bind)
 {
-    int needs = daemon_start_needs(daemon, ready);
-    char text[300], where[128];
+    char where[128];
     cpu_set_t all;
-    int n;
 
-    sy_bind_share(bind, daemon->count, needs);
+    sy_bind_share(bind, daemon->count, daemon_start_needs(daemon, ready));
     CPU_ZERO(&all);
     sched_getaffinity(0, sizeof all, &all);
-    if (bind->units || (long)daemon->spec->cpus * daemon->count <= CPU_COUNT(&all))
-        return;
-    n = snprintf(text, sizeof text,
-                 "--cpus-per-pe %d: %d PEs on host %s, where this job may use %d processor%s (%s): "
-                 "none is bound",
-                 daemon->spec->cpus, daemon->count, daemon->spec->host, CPU_COUNT(&all),
-                 CPU_COUNT(&all) == 1 ? "" : "s", sy_bind_text(&all, where, sizeof where));
-    sy_daemon_tell(daemon, SY_DAEMON_SAY, daemon->spec->pe[0].pe, SY_SAY_OF_SHARING, text,
-                   (size_t)n);
+    if (!bind->units && (long)daemon->spec->cpus * daemon->count > CPU_COUNT(&all))
+        daemon_start_say(daemon, daemon->spec->pe[0].pe, SY_SAY_OF_SHARING,
+                         "--cpus-per-pe %d: %d PEs on host %s, where this job may use %d "
+                         "processor%s (%s): none is bound",
+                         daemon->spec->cpus, daemon->count, daemon->spec->host, CPU_COUNT(&all),
+                         CPU_COUNT(&all) == 1 ? "" : "s", sy_bind_text(&all, where, sizeof where));
 }
 
 static void daemon_start_report_binding(struct sy_daemon *daemon, int pe, const cpu_set_t *cpus,
                                         int unit, bool shared)
 {
-    char where[128], text[256];
-    int n;
+    const char *host = daemon->spec->host;
+    char where[128];
 
     if (!daemon->spec->report_bindings)
         return;
@@ -184,19 +193,18 @@ static void daemon_start_report_binding(struct sy_daemon *daemon, int pe, const 
 
         CPU_ZERO(&all);
         sched_getaffinity(0, sizeof all, &all);
-        n = snprintf(text, sizeof text, "PE %d on host %s is not bound: processors %s", pe,
-                     daemon->spec->host, sy_bind_text(&all, where, sizeof where));
+        daemon_start_say(daemon, pe, 0, "PE %d on host %s is not bound: processors %s", pe, host,
+                         sy_bind_text(&all, where, sizeof where));
     } else if (daemon->spec->binding == SY_BIND_SHARE) {
-        n = snprintf(text, sizeof text,
-                     "PE %d on host %s is bound to its share of the host: processors %s", pe,
-                     daemon->spec->host, sy_bind_text(cpus, where, sizeof where));
+        daemon_start_say(daemon, pe, 0,
+                         "PE %d on host %s is bound to its share of the host: processors %s", pe,
+                         host, sy_bind_text(cpus, where, sizeof where));
     } else {
-        n = snprintf(text, sizeof text, "PE %d on host %s is bound to %s %d: processors %s%s", pe,
-                     daemon->spec->host, sy_bind_name(daemon->spec->binding), unit,
-                     sy_bind_text(cpus, where, sizeof where),
-                     shared ? ", which it shares with other PEs" : "");
+        daemon_start_say(daemon, pe, 0, "PE %d on host %s is bound to %s %d: processors %s%s", pe,
+                         host, sy_bind_name(daemon->spec->binding), unit,
+                         sy_bind_text(cpus, where, sizeof where),
+                         shared ? ", which it shares with other PEs" : "");
     }
-    sy_daemon_tell(daemon, SY_DAEMON_SAY, pe, 0, text, n > 0 ? (size_t)n : 0);
 }
 
 /* How many PEs may be bound to these units: one to each core or thread, as many as there are
@@ -218,22 +226,21 @@ static int daemon_start_bind_capacity(const struct sy_bind *bind, int binding)
 static void daemon_start_warn_of_sharing(struct sy_daemon *daemon, const struct sy_bind *bind)
 {
     const char *unit = sy_bind_name(daemon->spec->binding);
-    char text[400], where[128];
-    int n, capacity = daemon_start_bind_capacity(bind, daemon->spec->binding);
+    int capacity = daemon_start_bind_capacity(bind, daemon->spec->binding);
     cpu_set_t all = bind->unit[0];
+    char where[128];
 
     if (daemon->count <= capacity)
         return;
     for (int i = 1; i < bind->units; i++)
         CPU_OR(&all, &all, &bind->unit[i]);
-    n = snprintf(text, sizeof text,
-                 "--bind-to %s: %d PEs on host %s, where this job may use %d %s%s (processors %s): "
-                 "PEs share them and slow each other down; run at most %d PEs there (-n, -N), or "
-                 "leave --bind-to out",
-                 unit, daemon->count, daemon->spec->host, bind->units, unit,
-                 bind->units == 1 ? "" : "s", sy_bind_text(&all, where, sizeof where), capacity);
-    sy_daemon_tell(daemon, SY_DAEMON_SAY, daemon->spec->pe[0].pe, SY_SAY_OF_SHARING, text,
-                   (size_t)n);
+    daemon_start_say(daemon, daemon->spec->pe[0].pe, SY_SAY_OF_SHARING,
+                     "--bind-to %s: %d PEs on host %s, where this job may use %d %s%s (processors "
+                     "%s): PEs share them and slow each other down; run at most %d PEs there (-n, "
+                     "-N), or leave --bind-to out",
+                     unit, daemon->count, daemon->spec->host, bind->units, unit,
+                     bind->units == 1 ? "" : "s", sy_bind_text(&all, where, sizeof where),
+                     capacity);
 }
 
 static bool daemon_start_local(struct sy_daemon *daemon, int index, struct ready *ready,

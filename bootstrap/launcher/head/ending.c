@@ -6,7 +6,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <unistd.h>
 
 enum stage { HEARD_OUT, ASKED, TOLD, KILLED };
 

@@ -2,7 +2,6 @@
 #include "bootstrap/launcher/head/node.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>

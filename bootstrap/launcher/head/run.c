@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 #include "bootstrap/launcher/options/exports.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/spawn.h"
-#include "bootstrap/launcher/stdio/plain.h"
 #include "bootstrap/launcher/options/program.h"
 #include "util/denied.h"
 #include "util/standard.h"

@@ -6,7 +6,6 @@
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/options/flags.h"
 #include "bootstrap/launcher/options/hostlist.h"
-#include "bootstrap/launcher/stdio/plain.h"
 #include "util/net/host_pattern.h"
 #include "util/text_file.h"
 

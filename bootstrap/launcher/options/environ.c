@@ -2,7 +2,6 @@
 #include "bootstrap/launcher/options/environ.h"
 
 #include <fnmatch.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"

@@ -2,7 +2,6 @@
 #include "bootstrap/launcher/options/flags.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>

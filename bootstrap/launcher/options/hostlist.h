@@ -4,8 +4,6 @@
 #define SY_LAUNCHER_HOSTLIST_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
 
 struct sy_listed {
     char *name;

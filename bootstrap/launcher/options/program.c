@@ -2,8 +2,6 @@
 #include "bootstrap/launcher/options/program.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

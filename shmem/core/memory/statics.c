@@ -5,7 +5,6 @@
  * and between the copy and the mmap this code itself writes to nothing but its stack, also in a
  * static executable, whose libc data is part of what moves. */
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>

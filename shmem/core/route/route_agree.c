@@ -5,7 +5,6 @@
  * agree; so a PE first tells a sum for each transport, and only where the sums do not cancel out
  * all bits are exchanged. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

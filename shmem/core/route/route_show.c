@@ -6,7 +6,6 @@
 #include "core/start/config.h"
 #include "core/route/route.h"
 #include "core/route/route_rule.h"
-#include "core/start/world.h"
 #include "util/list.h"
 #include "util/log.h"
 

@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 
 #include "core/start/boot.h"
-#include "util/bits.h"
 #include "util/error.h"
 #include "util/log.h"
 #include "util/option.h"

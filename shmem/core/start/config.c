@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <shmem/constants.h>
@@ -14,6 +13,7 @@
 #include "util/option.h"
 #include "util/parse.h"
 #include "util/plugin.h"
+#include "util/words.h"
 
 struct sy_config sy_config = {.debug = "",
                               .bootstrap = "auto",
@@ -43,7 +43,7 @@ struct settings {
 };
 
 /* The categories of the library's own messages. Plugins' messages are under the plugins' names. */
-#define CATEGORIES "boot, memory, statics, routes, progress, options, plugin, launch, counters"
+#define CATEGORIES "boot,memory,statics,routes,progress,options,plugin,launch,counters"
 
 #define AT(member) offsetof(struct settings, member)
 
@@ -244,13 +244,8 @@ static bool config_is_plugin(const char *kind, const char *word, size_t length)
 
 static bool config_is_category(const char *word, size_t length)
 {
-    for (const char *at = CATEGORIES; *at;) {
-        size_t n = strcspn(at, ",");
-        if (n == length && !memcmp(at, word, n))
-            return true;
-        at += n + strspn(at + n, ", ");
-    }
-    return config_is_plugin("transport", word, length) ||
+    return sy_words_have(CATEGORIES, ',', word, length) ||
+           config_is_plugin("transport", word, length) ||
            config_is_plugin("bootstrap", word, length);
 }
 

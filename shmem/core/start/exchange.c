@@ -1,6 +1,5 @@
 /* See exchange.h. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,8 +4,6 @@
 #ifndef SY_CORE_EXCHANGE_H
 #define SY_CORE_EXCHANGE_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <switchyard/error.h>
 
 struct sy_options;

@@ -1,7 +1,6 @@
 /* Start-up and shut-down, in one readable order. See world.h. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 
 #include <shmem/constants.h>
 
-#include "core/memory/allocator.h"
 #include "core/amo.h"
 #include "core/callsite.h"
 #include "core/start/boot.h"

@@ -2,7 +2,6 @@
 #ifndef SY_CORE_BLOCKED_H
 #define SY_CORE_BLOCKED_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Encloses the start of the library's own threads: all others are the program's. */

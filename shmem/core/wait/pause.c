@@ -1,6 +1,4 @@
 /* See pause.h. */
-#include <time.h>
-
 #include "core/wait/pause.h"
 #include "util/clock.h"
 
@@ -14,18 +12,10 @@
 #define RARE_AT_FIRST   16
 #define RARE_LATER      256
 
-static uint64_t pause_processor_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 void sy_pause_begin(struct sy_pause *pause)
 {
     if (sy_clock_ns() - pause->ended >= FOLLOWS_NS)
-        pause->ended_cost = pause_processor_ns();
+        pause->ended_cost = sy_clock_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void sy_pause_end(struct sy_pause *pause)
@@ -33,7 +23,7 @@ void sy_pause_end(struct sy_pause *pause)
     uint64_t before = pause->ended_cost;
 
     pause->ended = sy_clock_ns();
-    pause->ended_cost = pause_processor_ns();
+    pause->ended_cost = sy_clock_of(CLOCK_THREAD_CPUTIME_ID);
     pause->cost = (3 * pause->cost + pause->ended_cost - before) / 4;
 }
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,7 +20,6 @@
 #include "core/wait/progress.h"
 #include "core/route/route.h"
 #include "core/wait/sleep.h"
-#include "core/wait/stall.h"
 #include "core/wait/tell.h"
 #include "core/wait/wait.h"
 #include "core/start/world.h"

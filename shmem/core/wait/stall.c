@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/callsite.h"
@@ -65,20 +64,10 @@ void sy_stall_opened(uint64_t since, const char *where)
     atomic_store_explicit(&note->where, where, memory_order_relaxed);
 }
 
-static uint64_t wait_stall_ran(clockid_t clock)
-{
-    struct timespec t;
-
-    if (clock_gettime(clock, &t))
-        return UINT64_MAX; /* the thread is gone */
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static void wait_stall_look(struct note *note, uint64_t now)
 {
     atomic_store_explicit(&note->looked, now, memory_order_relaxed);
-    atomic_store_explicit(&note->ran, wait_stall_ran(CLOCK_THREAD_CPUTIME_ID),
-                          memory_order_relaxed);
+    atomic_store_explicit(&note->ran, sy_clock_of(CLOCK_THREAD_CPUTIME_ID), memory_order_relaxed);
 }
 
 void sy_stall_note(uint64_t since, uint64_t now, const char *where)
@@ -168,7 +157,7 @@ static double wait_stall_waits(struct note *note, uint64_t now)
     if (waited > 0 || !last || now < since)
         return waited;
     uint64_t before = atomic_load_explicit(&note->ran, memory_order_relaxed);
-    uint64_t ran = wait_stall_ran(atomic_load_explicit(&note->clock, memory_order_relaxed));
+    uint64_t ran = sy_clock_of(atomic_load_explicit(&note->clock, memory_order_relaxed));
     if (ran < before || ran - before > BETWEEN_NOTES_NS ||
         !wait_stall_is_runnable(atomic_load_explicit(&note->task, memory_order_relaxed)))
         return 0;

@@ -7,7 +7,6 @@
 #ifndef SY_CORE_STALL_H
 #define SY_CORE_STALL_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -89,7 +89,6 @@ double sy_tell_blocked(void)
 
 void sy_tell_hear_out(void)
 {
-    const struct timespec moment = {.tv_nsec = 10 * 1000 * 1000};
     const uint64_t end = sy_clock_ns() + HEARD_OUT_NS;
 
     if (!sy_boot || sy_boot->wait_fd(sy_boot_self) < 0 || getpid() != sy_world.process)
@@ -97,7 +96,7 @@ void sy_tell_hear_out(void)
     while (sy_clock_ns() < end) {
         if (sy_guard_hear())
             tell_launcher(true);
-        nanosleep(&moment, NULL);
+        sy_clock_sleep(10 * 1000 * 1000);
     }
 }
 

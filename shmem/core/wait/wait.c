@@ -186,11 +186,9 @@ static uint64_t wait_sleep_length(uint64_t waited, bool told, bool kept)
 
 static bool wait_sleep(uint64_t length, bool on_descriptors)
 {
-    struct timespec t = {.tv_nsec = (long)length};
-
     if (on_descriptors)
         return sy_sleep_until_arrival(counted, length);
-    nanosleep(&t, NULL);
+    sy_clock_sleep((long)length);
     return false;
 }
 

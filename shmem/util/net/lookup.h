@@ -3,7 +3,6 @@
 #ifndef SY_UTIL_NET_LOOKUP_H
 #define SY_UTIL_NET_LOOKUP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <switchyard/error.h>

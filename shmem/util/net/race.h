@@ -8,7 +8,6 @@
 #define SY_UTIL_NET_RACE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 

@@ -1,10 +1,8 @@
 /* Fabric, domain, address vector, endpoints. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "transports/ofi/ofi.h"
-#include "util/bits.h"
 
 static void close_fid(struct fid *fid)
 {

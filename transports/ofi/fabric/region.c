@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "transports/ofi/ofi.h"
-#include "util/bits.h"
 
 /* What a region's key contains, as far as the provider needs it. */
 enum { PART_KEY = 1, PART_BASE = 2 };

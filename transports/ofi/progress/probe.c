@@ -18,7 +18,6 @@
  * thread, once a second while anything is owed, so it costs transfers nothing. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "transports/tcp/conn/candidates.h"
-#include "util/bits.h"
 #include "util/net/bytes.h"
 #include "util/parse.h"
 

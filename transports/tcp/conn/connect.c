@@ -5,9 +5,7 @@
  * soon, which would leave the heap full of holes. */
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "transports/tcp/ring.h"

@@ -1,7 +1,6 @@
 /* Records that have come: requests are applied by the engine, replies go where they were asked for.
  * Every record comes from another process, so all that it says is checked. Under the poll lock. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "transports/tcp/tcp.h"
 

@@ -2,7 +2,6 @@
  * waits for one of them, and asks epoll only every few turns. Where PEs outnumber processors all
  * streams are in the epoll set, on which threads sleep, and most polls are of a PE that others wait
  * for in vain: there epoll alone is asked, one call in place of three. */
-#include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #ifndef SY_SPACE_OPENCL_H
 #define SY_SPACE_OPENCL_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <switchyard/device.h>
