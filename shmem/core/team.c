@@ -28,23 +28,6 @@ static struct {
 
 /* ---- members ---- */
 
-/* Where pe stands in a table of ascending numbers, or -1: this node's list of PEs. */
-static int core_team_find_in_table(const int *table, int count, int pe)
-{
-    int low = 0, high = count - 1;
-
-    while (low <= high) {
-        int middle = low + (high - low) / 2;
-        if (table[middle] == pe)
-            return middle;
-        if (table[middle] < pe)
-            low = middle + 1;
-        else
-            high = middle - 1;
-    }
-    return -1;
-}
-
 /* The number of a PE among members in no order, or -1. */
 static int core_team_find_in_list(const struct sy_members *m, int pe)
 {
@@ -60,8 +43,10 @@ int sy_members_find(const struct sy_members *m, int pe)
 
     if (m->table && m->table != sy_world.node_pe)
         return core_team_find_in_list(m, pe);
-    if (m->table)
-        at = core_team_find_in_table(m->table, sy_world.node_size, pe);
+    if (m->table) { /* this node's list of PEs */
+        struct sy_place place = sy_world_place(pe);
+        at = place.node == sy_world.node ? place.local : -1;
+    }
     if (at < 0)
         return -1;
     if (m->stride == 0 || m->size == 1)

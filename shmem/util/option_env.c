@@ -135,7 +135,7 @@ static const char *const of_installations[] = {"SHMEM_HOME", "SHMEM_DIR", "SHMEM
 
 static bool option_env_is_known(const struct sy_options *set, const char *variable)
 {
-    for (size_t i = 0; i < sizeof of_installations / sizeof *of_installations; i++)
+    for (size_t i = 0; i < SY_COUNT(of_installations); i++)
         if (!strcmp(of_installations[i], variable))
             return true;
     for (size_t t = 0; t < set->tables; t++)

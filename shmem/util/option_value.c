@@ -69,7 +69,7 @@ size_t sy_option_size(enum sy_option_type type)
         [SY_OPTION_CHOICE] = sizeof value->choice,   [SY_OPTION_LIST] = sizeof value->string,
     };
 
-    return (unsigned)type < sizeof sizes / sizeof sizes[0] ? sizes[type] : 0;
+    return (unsigned)type < SY_COUNT(sizes) ? sizes[type] : 0;
 }
 
 static uint32_t option_value_hash(const struct sy_option *row, const union value *value)

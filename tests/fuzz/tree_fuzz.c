@@ -34,7 +34,7 @@ static void set_up(int pe, bool complete, bool gathers)
     static struct tree_user user = {.host = &host,
                                     .rank = {.npes = NPES, .job = "", .root_name = "there"}};
 
-    tree = sy_tree_new(&host, NULL);
+    sy_tree_new(&host, &tree, NULL);
     require(tree);
     tree->user = &user;
     tree->pe = pe;

@@ -41,7 +41,7 @@ size_t sy_ofi_address(void *self, void *buffer, size_t room)
 {
     struct ofi_state *ofi = self;
     struct address_head head = {.provider = address_provider_hash(ofi), .protocol = PROTOCOL};
-    char *at = (char *)buffer + sizeof head, name[256];
+    char *at = (char *)buffer + sizeof head, name[UINT8_MAX];
     size_t length = sizeof name;
 
     if (fi_getname(&ofi->endpoint[0].ep->fid, name, &length) || length + sizeof head > room) {

@@ -50,27 +50,26 @@ static void instance_enter(struct tree *tree)
     pthread_mutex_unlock(&trees_lock);
 }
 
-struct tree *sy_tree_new(const struct sy_host *host, struct sy_error *err)
+int sy_tree_new(const struct sy_host *host, struct tree **made, struct sy_error *err)
 {
     struct tree *tree = calloc(1, sizeof *tree);
 
-    if (!tree) {
-        host->fail(err, ENOMEM, "no memory for the control tree");
-        return NULL;
-    }
+    if (!tree)
+        return host->fail(err, ENOMEM, "no memory for the control tree");
     tree->host = host;
     tree->stall.timer = tree->launcher = -1;
     pthread_mutex_init(&tree->lock, NULL);
     tree->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (tree->epoll < 0) {
-        host->fail(err, errno, "epoll: %s", strerror(errno));
+        int code = errno;
         free(tree);
-        return NULL;
+        return host->fail(err, code, "epoll: %s", strerror(code));
     }
     if (gethostname(tree->host_name, sizeof tree->host_name - 1) != 0)
         strcpy(tree->host_name, "unknown-host");
     instance_enter(tree);
-    return tree;
+    *made = tree;
+    return 0;
 }
 
 void sy_tree_free(struct tree *tree)
@@ -105,12 +104,12 @@ int sy_tree_open(const struct sy_host *host, size_t size, void **self, struct sy
 
     if (!user)
         return host->fail(err, ENOMEM, "no memory for an instance of a bootstrap");
-    user->host = host;
-    user->tree = sy_tree_new(host, err);
-    if (!user->tree) {
+    int rc = sy_tree_new(host, &user->tree, err);
+    if (rc) {
         free(user);
-        return -ENOMEM;
+        return rc;
     }
+    user->host = host;
     user->tree->user = user;
     *self = user;
     return 0;

@@ -137,7 +137,7 @@ static inline struct tree *sy_tree_of(void *self)
 }
 
 /* instance.c: a tree, known to forks, and without connections. */
-struct tree *sy_tree_new(const struct sy_host *host, struct sy_error *err);
+int sy_tree_new(const struct sy_host *host, struct tree **made, struct sy_error *err);
 void sy_tree_free(struct tree *tree);
 
 /* link.c: seconds that a start may last, and that another PE may take for an answer. */

@@ -262,8 +262,8 @@ static int start_exchange_packs(const char *pack, size_t stride, bool beyond, do
             rc = start_exchange_check_packs(all, stride, err);
         if (!rc)
             rc = sy_places_make(start_exchange_location, all, stride, err);
-        /* The pack is the host name, NUL, then what sy_routes_pack wrote; the name has one length
-         * everywhere (see below), so one pointer finds all addresses. */
+        /* A pack is the host name, of sizeof sy_world.host bytes on every PE, then what
+         * sy_routes_pack wrote: one pointer finds all addresses. */
         if (!rc)
             rc = sy_routes_connect(all + sizeof sy_world.host, stride, start_exchange_same_layout,
                                    seconds, beyond, start_exchange_anyone(IDENTITY_SHOW), err);
