@@ -13,7 +13,6 @@
 #include "util/option.h"
 #include "util/parse.h"
 #include "util/plugin.h"
-#include "util/words.h"
 
 struct sy_config sy_config = {.debug = "",
                               .bootstrap = "auto",
@@ -43,7 +42,7 @@ struct settings {
 };
 
 /* The categories of the library's own messages. Plugins' messages are under the plugins' names. */
-#define CATEGORIES "boot,memory,statics,routes,progress,options,plugin,launch,counters"
+#define CATEGORIES "boot, memory, statics, routes, progress, options, plugin, launch, counters"
 
 #define AT(member) offsetof(struct settings, member)
 
@@ -244,8 +243,13 @@ static bool config_is_plugin(const char *kind, const char *word, size_t length)
 
 static bool config_is_category(const char *word, size_t length)
 {
-    return sy_words_have(CATEGORIES, ',', word, length) ||
-           config_is_plugin("transport", word, length) ||
+    for (const char *at = CATEGORIES; *at;) {
+        size_t n = strcspn(at, ",");
+        if (n == length && !memcmp(at, word, n))
+            return true;
+        at += n + strspn(at + n, ", ");
+    }
+    return config_is_plugin("transport", word, length) ||
            config_is_plugin("bootstrap", word, length);
 }
 
