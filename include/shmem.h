@@ -27,6 +27,7 @@
 #include "shmem/chapters.h"
 #undef SY_API
 
+#include "shmem/complex.h"
 #include "shmem/generics.h"
 
 #endif

@@ -63,6 +63,6 @@ void sy_report_ask(struct sy_report *report);
 void sy_report_late(struct sy_report *report);
 
 /* The note of PEs that were asked and have not answered. */
-#define SY_REPORT_SILENT "no answer: stopped, or its progress thread is stuck or was not started"
+#define SY_REPORT_SILENT "no answer: stopped, short of processors, or its progress thread is stuck or was not started"
 
 #endif

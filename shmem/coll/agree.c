@@ -93,9 +93,9 @@ static SY_COLD void agree_end_alone(const struct sy_call *call)
     char text[160];
 
     sy_fatal("collective routines do not match: PE %d is in %s, and another PE is in another "
-             "collective routine, or has called others before; " RULE
-             " (SHMEM_CHECK=1 finds the first that differs)",
-             sy_world.pe, agree_describe(&own, text, sizeof text));
+             "collective routine, or has called others before; " RULE "%s",
+             sy_world.pe, agree_describe(&own, text, sizeof text),
+             sy_config.check ? "" : " (SHMEM_CHECK=1 finds the first that differs)");
 }
 
 /* Ends the job where all PEs are in the vote. The lower of the two PEs that the message names

@@ -86,6 +86,20 @@ void check_complex(int me, int npes)
     CHECK(shmem_complexd_sum_reduce(world, reinterpret_cast<of_c *>(&total),
                                     reinterpret_cast<const of_c *>(&mine), 1) == 0);
     CHECK(total == std::complex<double>(npes * (npes - 1) / 2, npes));
+
+    // Without a cast.
+    static std::complex<float> one, before, work[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+    static long sync[SHMEM_REDUCE_SYNC_SIZE];
+    for (long &word : sync)
+        word = SHMEM_SYNC_VALUE;
+    one = std::complex<float>(0, 1);
+    shmem_barrier_all();
+    CHECK(shmem_complexd_sum_reduce(world, &total, &mine, 1) == 0);
+    CHECK(total == std::complex<double>(npes * (npes - 1) / 2, npes));
+    CHECK(shmem_complexf_sum_exscan(world, &before, &one, 1) == 0);
+    CHECK(before == std::complex<float>(0, static_cast<float>(me)));
+    shmem_complexf_prod_to_all(&before, &one, 1, 0, 0, npes, work, sync);
+    CHECK(before == std::pow(one, npes) || std::abs(before - std::pow(one, npes)) < 1e-3f);
 }
 
 // In C++ the names that C11 also has choices for are the functions.

@@ -548,7 +548,7 @@ START_TEST(who_does_not_answer_is_named)
     clock_pass(1.2);
     SAID("PE 1: after shmem_finalize\n");
     SAID("PE 2: no shmem_init so far\n");
-    SAID("PE 3: no answer: stopped, or its progress thread is stuck or was not started\n");
+    SAID("PE 3: no answer: stopped, short of processors, or its progress thread is stuck or was not started\n");
 }
 END_TEST
 
