@@ -16,6 +16,7 @@ cluster_scripts = \
 	tests/cluster/machines.test \
 	tests/cluster/mixed.test \
 	tests/cluster/overlap.test \
+	tests/cluster/oneway.test \
 	tests/cluster/rails.test \
 	tests/cluster/silence.test \
 	tests/cluster/traffic.test \

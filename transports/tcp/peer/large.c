@@ -23,6 +23,8 @@
 #define FRACTION 16  /* of SHMEM_TCP_STRIPE, from which transfers are spread where that pays */
 #define MODEST   128 /* connections of a process beyond which more are not opened for that */
 
+#define OPENING (TCP_SECOND / 2) /* most that a first transfer waits for further streams */
+
 /* The streams of one transfer, and how far it has got on each. */
 struct spread {
     struct tcp_peer *peer[TCP_STREAMS_MAX];
@@ -76,26 +78,50 @@ static void large_note(struct tcp_peer *peer, const struct spread *spread, size_
     sy_producer_unlock(&peer->requests.producer);
 }
 
-/* The further streams to the process of stream 0, or stream 0 itself where the transfer is too
- * small for them. */
+/* Whether further streams are being connected for the first time. */
+static bool large_is_opening(struct tcp_peer *peer)
+{
+    bool opening = false;
+
+    sy_tcp_poll_lock(peer->tcp);
+    for (unsigned i = 0; i < TCP_STREAMS_MAX; i++)
+        opening |= peer->stripe[i] && sy_tcp_peer_is_spare(peer->stripe[i]) &&
+                   !peer->stripe[i]->retry_at;
+    sy_tcp_poll_unlock(peer->tcp);
+    return opening;
+}
+
+/* Begins to connect the further streams. Most often that takes less time than a transfer saves. */
+static void large_open_streams(struct tcp_peer *peer, unsigned streams)
+{
+    uint64_t begun = sy_tcp_now(), since = 0;
+
+    for (unsigned i = 0; i < streams; i++)
+        peer->stripe[i] = sy_tcp_peer_open(peer->tcp, peer->stream.pe, i + 1);
+    while (large_is_opening(peer) && sy_tcp_now() - begun < OPENING)
+        sy_engine_pass_time(&peer->requests, &since);
+}
+
+/* The further streams to the process of stream 0 that are connected. It is stream 0 itself where
+ * the transfer is too small for them, or none of them is: the other side may not be reached from
+ * here, or have no descriptors. */
 static void large_choose_streams(struct tcp_peer *peer, size_t length, bool measured,
                                  struct spread *spread)
 {
-    unsigned streams = (unsigned)peer->tcp->settings.streams;
+    unsigned streams = (unsigned)peer->tcp->settings.streams, count = 0;
+    size_t chunks = (length + TCP_PART - 1) / TCP_PART;
 
     *spread = (struct spread){.peer = {peer}, .count = 1};
     if (!streams || !large_is_spread(peer, length, measured))
         return;
-    for (unsigned i = 0; i < streams; i++) {
-        if (!peer->stripe[i])
-            peer->stripe[i] = sy_tcp_peer_open(peer->tcp, peer->stream.pe, i + 1);
-        if (!peer->stripe[i])
-            return; /* no memory: one stream will do */
-    }
-    size_t chunks = (length + TCP_PART - 1) / TCP_PART;
-    spread->count = chunks < streams ? (unsigned)chunks : streams;
-    for (unsigned i = 0; i < spread->count; i++)
-        spread->peer[i] = peer->stripe[i];
+    if (!peer->stripe[streams - 1])
+        large_open_streams(peer, streams);
+    for (unsigned i = 0; i < streams && count < chunks; i++)
+        if (peer->stripe[i] && sy_tcp_stream_state(&peer->stripe[i]->stream) == TCP_STREAM_UP)
+            spread->peer[count++] = peer->stripe[i];
+    if (!count)
+        return;
+    spread->count = count;
     sy_count_shared(&peer->tcp->counters.spread, 1);
 }
 
@@ -188,7 +214,8 @@ static void large_order_before_fence(struct tcp_peer *first, const struct spread
 {
     if (spread->peer[0] == first)
         return;
-    first->unordered |= (1u << spread->count) - 1;
+    for (unsigned i = 0; i < spread->count; i++)
+        first->unordered |= 1u << (spread->peer[i]->stream.number - 1);
     if (!atomic_load_explicit(&first->tcp->peers.striped, memory_order_relaxed))
         atomic_store(&first->tcp->peers.striped, true);
 }

@@ -56,12 +56,8 @@ static uint64_t outage_heard_at(int fd, uint64_t now)
 
 /* ---- connections come and go ---- */
 
-/* A further stream goes to a PE that has been met on stream 0. */
 void sy_tcp_outage_start(struct tcp_peer *peer, uint64_t now)
 {
-    const struct tcp_peer *first = sy_tcp_peer_made(peer->tcp, (uint32_t)peer->stream.pe, 0);
-
-    peer->outage.met = first && first->outage.met;
     peer->outage.sign = now;
     peer->outage.looked = 0;
 }
@@ -156,6 +152,8 @@ uint64_t sy_tcp_outage_pause(const struct tcp_peer *peer, uint64_t now)
 {
     uint64_t down = outage_age(now, peer->down_since);
 
+    if (sy_tcp_peer_is_spare(peer))
+        return outage_latest(down / 2, RETRY_LATER);
     if (down < TCP_SECOND)
         return RETRY_FIRST;
     if (peer->outage.since || !peer->outage.met)

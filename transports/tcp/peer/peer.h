@@ -96,6 +96,13 @@ static inline struct tcp_peer *sy_tcp_peer_with(const struct tcp_stream *stream)
     return (struct tcp_peer *)(void *)((char *)stream - offsetof(struct tcp_peer, stream));
 }
 
+/* Whether it is a further stream that has never been connected. Nothing is put on it before that,
+ * so that the peer is not lost for its sake. Under the poll lock. */
+static inline bool sy_tcp_peer_is_spare(const struct tcp_peer *peer)
+{
+    return peer->stream.number && !peer->up_since;
+}
+
 /* Listens for connections of streams. */
 int sy_tcp_peers_listen(struct tcp *tcp, struct sy_error *err);
 

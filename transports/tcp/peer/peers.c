@@ -183,11 +183,11 @@ int sy_tcp_peers_listen(struct tcp *tcp, struct sy_error *err)
  * the next look. */
 static uint64_t peers_look_after(struct tcp_peer *peer, uint64_t now)
 {
-    uint64_t wait;
+    uint64_t wait = UINT64_MAX;
 
     if (sy_tcp_stream_state(&peer->stream) != TCP_STREAM_DOWN)
         return UINT64_MAX;
-    if (sy_tcp_outage_look(peer, now, &wait)) {
+    if (!sy_tcp_peer_is_spare(peer) && sy_tcp_outage_look(peer, now, &wait)) {
         sy_tcp_stream_end(&peer->stream);
         sy_tcp_connect_cancel(peer->tcp->net, &peer->stream, peer->stream.pe, peer->stream.number);
         sy_tcp_outage_lost(peer);
@@ -256,7 +256,7 @@ static bool peers_settled(struct tcp_peer *peer)
 
 static bool peers_has_left(struct tcp_peer *peer)
 {
-    return sy_tcp_stream_has_left(&peer->stream);
+    return sy_tcp_peer_is_spare(peer) || sy_tcp_stream_has_left(&peer->stream);
 }
 
 static void peers_release(struct tcp_peer *peer)
