@@ -270,7 +270,8 @@ static unsigned tcp_reach(void *self, int pe)
     const void *address = sy_tcp_address_of(tcp, pe, &size);
     const void *own = sy_tcp_address_of(tcp, tcp->host->pe, &own_size);
 
-    return sy_tcp_address_reaches(address, size, own, own_size)
+    return sy_tcp_address_calls(address, size, own, own_size) ||
+                   sy_tcp_address_calls(own, own_size, address, size)
                ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO
                : 0u;
 }
@@ -284,9 +285,11 @@ static int tcp_progress(void *self, unsigned flags)
     return got > 0 ? 1 : (int)got;
 }
 
+/* All transports are connected, and data calls follow. */
 static int tcp_wait_fd(void *self)
 {
     struct tcp *tcp = self;
+    sy_tcp_peers_call(tcp);
     return tcp->poll.set.fd;
 }
 

@@ -83,8 +83,9 @@ void sy_tcp_net_close(struct tcp_net *net);
  */
 size_t sy_tcp_net_address(struct tcp_net *net, void *buffer, size_t room);
 
-/* Whether two PEs that published these can be connected; the same answer on both sides. */
-bool sy_tcp_address_reaches(const void *one, size_t one_size, const void *other, size_t other_size);
+/* Whether the PE that published `one` can connect to the other: it is in the same machine, or the
+ * other one can be called from outside. */
+bool sy_tcp_address_calls(const void *one, size_t one_size, const void *other, size_t other_size);
 
 /* Whether two PEs that published these are in one machine, and in one network of it. */
 bool sy_tcp_address_neighbours(const void *one, size_t one_size, const void *other,

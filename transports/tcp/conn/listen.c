@@ -272,16 +272,12 @@ size_t sy_tcp_net_address(struct tcp_net *net, void *buffer, size_t room)
     return sy_tcp_record_write(&net->record, buffer, room);
 }
 
-/* A connection is possible where both are in one machine, or at least one can be called from
- * outside. */
-bool sy_tcp_address_reaches(const void *one, size_t one_size, const void *other, size_t other_size)
+bool sy_tcp_address_calls(const void *one, size_t one_size, const void *other, size_t other_size)
 {
     struct tcp_record a, b;
 
-    if (!sy_tcp_record_read(&a, one, one_size) || !sy_tcp_record_read(&b, other, other_size))
-        return false;
-    return (a.machine && a.machine == b.machine) || sy_tcp_record_outward(&a) ||
-           sy_tcp_record_outward(&b);
+    return sy_tcp_record_read(&a, one, one_size) && sy_tcp_record_read(&b, other, other_size) &&
+           ((a.machine && a.machine == b.machine) || sy_tcp_record_outward(&b));
 }
 
 bool sy_tcp_address_neighbours(const void *one, size_t one_size, const void *other,

@@ -5,7 +5,8 @@
  * and those that it has lost. Of those, no more than ABREAST are begun at a time. The others it
  * leaves to their peers while connections keep being made or its own have not been answered yet,
  * and begins what is left afterwards: that is a stream that the peer does not want by itself, or
- * cannot connect, as where a firewall lets through one direction only. How long to wait for that
+ * cannot connect, as where a firewall lets through one direction only. (Where a peer cannot be
+ * called by what it has published, it wants the stream from the start.) How long to wait for that
  * follows from how long connections have been seen to take: nothing in a job at rest, seconds where
  * hundreds of PEs share a processor. A PE that wants only a few of its peers, as in a barrier,
  * waits for none: that a few pairs make two connections and drop one costs less than the wait.

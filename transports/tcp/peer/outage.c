@@ -156,7 +156,7 @@ uint64_t sy_tcp_outage_pause(const struct tcp_peer *peer, uint64_t now)
         return outage_latest(down / 2, RETRY_LATER);
     if (down < TCP_SECOND)
         return RETRY_FIRST;
-    if (peer->outage.since || !peer->outage.met)
+    if (peer->outage.since)
         return RETRY_LATER;
     return down / 8 < RETRY_LATER ? RETRY_LATER : down / 8 < RETRY_REST ? down / 8 : RETRY_REST;
 }

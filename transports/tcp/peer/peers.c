@@ -102,6 +102,20 @@ struct tcp_peer *sy_tcp_peer_open(struct tcp *tcp, int pe, unsigned number)
 
 /* ---- connecting ---- */
 
+void sy_tcp_peers_call(struct tcp *tcp)
+{
+    size_t own_size, size;
+    const void *own = sy_tcp_address_of(tcp, tcp->host->pe, &own_size), *address;
+
+    for (int pe = 0; pe < tcp->host->npes; pe++) {
+        address = sy_tcp_address_of(tcp, pe, &size);
+        if (!sy_tcp_address_calls(address, size, own, own_size) &&
+            sy_tcp_address_calls(own, own_size, address, size) &&
+            (sy_tcp_shares_stream(tcp, pe) || !sy_regions_serves_node(&tcp->regions)))
+            sy_tcp_peer_open(tcp, pe, 0);
+    }
+}
+
 static void peers_connect(struct tcp_peer *peer)
 {
     size_t size;
