@@ -341,7 +341,7 @@ check_PROGRAMS += tests/unit/test_tcp_pace tests/unit/test_flush tests/unit/test
 TESTS += tests/unit/test_tcp_pace tests/unit/test_flush tests/unit/test_engine tests/unit/test_race
 if HAVE_NETTLE
 tcp_unit_tests = tests/unit/test_tcp_handshake tests/unit/test_tcp_queue tests/unit/test_interfaces tests/unit/test_tcp_connect \
-	tests/unit/test_tcp_outage tests/unit/test_tcp_silence
+	tests/unit/test_tcp_large tests/unit/test_tcp_outage tests/unit/test_tcp_silence
 check_PROGRAMS += $(tcp_unit_tests)
 TESTS += $(tcp_unit_tests)
 endif
@@ -374,6 +374,9 @@ tests_unit_test_tcp_connect_LDADD = shmem/libsma.a $(NETTLE_LIBS) $(CHECK_LIBS)
 tests_unit_test_tcp_silence_SOURCES = tests/unit/test_tcp_silence.c tests/unit/tcp_pes.c tests/unit/tcp_pes.h tests/unit/suite.h
 tests_unit_test_tcp_silence_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_silence_LDADD = shmem/libsma.a $(NETTLE_LIBS) $(CHECK_LIBS)
+tests_unit_test_tcp_large_SOURCES = tests/unit/test_tcp_large.c tests/unit/suite.h
+tests_unit_test_tcp_large_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+tests_unit_test_tcp_large_LDADD = shmem/libsma.a $(NETTLE_LIBS) $(CHECK_LIBS)
 tests_unit_test_tcp_outage_SOURCES = tests/unit/test_tcp_outage.c tests/unit/suite.h
 tests_unit_test_tcp_outage_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_outage_LDADD = shmem/libsma.a $(CHECK_LIBS)

@@ -178,18 +178,21 @@ static void large_fence(struct tcp_peer *peer)
         unsigned i = (unsigned)__builtin_ctz(peer->unordered);
         large_append_await(peer, i + 1, sy_tx_tail(&peer->stripe[i]->requests.tx));
     }
+    atomic_fetch_sub_explicit(&peer->tcp->peers.unordered, 1, memory_order_release);
     sy_producer_unlock(&peer->requests.producer);
     sy_engine_send_later(&peer->requests, false);
 }
 
+/* What this fence is to order has been put before, so its peer has been counted. If it is counted
+ * no more, the fence of another thread has appended the AWAITs, as the producer. It may be at that
+ * yet, but what this thread appends as the next producer comes after them. */
 void sy_tcp_large_fence(struct sy_engine *engine)
 {
     struct tcp *tcp = sy_tcp_of(engine);
     unsigned count = sy_engine_peers(engine);
 
-    if (!atomic_load_explicit(&tcp->peers.striped, memory_order_acquire))
-        return;
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0;
+         i < count && atomic_load_explicit(&tcp->peers.unordered, memory_order_acquire); i++)
         if (!sy_tcp_peer_at(tcp, i)->stream.number)
             large_fence(sy_tcp_peer_at(tcp, i));
 }
@@ -214,10 +217,10 @@ static void large_order_before_fence(struct tcp_peer *first, const struct spread
 {
     if (spread->peer[0] == first)
         return;
+    if (!first->unordered)
+        atomic_fetch_add_explicit(&first->tcp->peers.unordered, 1, memory_order_relaxed);
     for (unsigned i = 0; i < spread->count; i++)
         first->unordered |= 1u << (spread->peer[i]->stream.number - 1);
-    if (!atomic_load_explicit(&first->tcp->peers.striped, memory_order_relaxed))
-        atomic_store(&first->tcp->peers.striped, true);
 }
 
 static bool is_handed(const struct tcp_peer *peer, uint64_t tail)

@@ -81,7 +81,7 @@ struct tcp_peer {
 struct tcp_peer_table {
     _Atomic(struct tcp_peer *) *by_number; /* number * npes + PE; NULL: not made yet */
     _Atomic(struct tcp_peer *) wanted;     /* to be connected, the last one first */
-    _Atomic bool striped;   /* a large transfer has been spread over further streams */
+    _Atomic unsigned unordered; /* of those of number 0, how many have `unordered` bits */
     pthread_mutex_t making; /* by the application's threads and the one that accepts connections */
     uint64_t closing;       /* since when, or 0 */
 };
