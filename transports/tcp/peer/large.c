@@ -333,7 +333,7 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
         sy_engine_mark(ctx, &peer->requests, spread.tail[i]);
         if (flags & SY_BLOCKING && done + part == t->length) /* in the frame of the last record */
             sy_tx_ask(&peer->requests.tx, spread.tail[i]);
-        if (!waits && !atomic_load_explicit(&peer->requests.tx.blocked, memory_order_relaxed))
+        if (!waits)
             sy_tcp_send(&peer->stream);
         done += part;
     }

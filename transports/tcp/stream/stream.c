@@ -57,7 +57,7 @@ static void stream_on_socket(struct tcp_watch *watch, uint32_t events)
 {
     struct tcp_stream *stream = watch->owner;
 
-    if (events & EPOLLOUT) {
+    if (events & EPOLLOUT) { /* unlocking and sending are fences before the tail is read */
         sy_tcp_send_lock(stream);
         atomic_store_explicit(&stream->queue[TCP_REQUESTS].tx->blocked, false,
                               memory_order_relaxed);
