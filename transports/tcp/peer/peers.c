@@ -299,7 +299,7 @@ void sy_tcp_peers_leave(struct tcp *tcp)
     }
     peers_wait_for_all(tcp, peers_settled, patience);
     tcp->streams.farewell = true;
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < sy_engine_peers(&tcp->engine); i++) /* some may be new */
         sy_tcp_stream_bye(&sy_tcp_peer_at(tcp, i)->stream);
     peers_wait_for_all(tcp, peers_has_left, FAREWELL);
 }
