@@ -55,6 +55,11 @@
  * yield then, and it takes as long as a poll, during which arrivals go unnoticed. */
 #define POLLS_A_YIELD 8
 
+/* How long a thread does not yield after a yield that others' computing made long, where every PE
+ * has a processor. A PE that looked for microseconds between two such yields would hardly ever run
+ * at the same time as the one that it waits for. It keeps about what the kernel gives to each. */
+#define KEEPS_NS UINT64_C(4000000)
+
 uint32_t sy_wait_looks = LOOKS_ALONE;
 _Atomic bool sy_wait_gathered;
 const char sy_wait_inside[] = "a routine of the library";
@@ -242,11 +247,17 @@ static bool wait_sleep_taken(bool first)
 /* Of this thread's yields. */
 static _Thread_local struct sy_displaced displaced;
 
+/* Until then this thread does not yield. */
+static _Thread_local uint64_t keeps_until;
+
 static void wait_yield(uint64_t now)
 {
     sched_yield();
+    uint64_t back = sy_clock_ns();
     if (policy.sleeps_soon)
-        sy_displaced_yielded(&displaced, now, sy_clock_ns());
+        sy_displaced_yielded(&displaced, now, back);
+    else if (!policy.crowded && back - now >= SY_DISPLACED_NS)
+        keeps_until = back + KEEPS_NS;
 }
 
 static uint64_t wait_yields_for(uint64_t now)
@@ -270,11 +281,11 @@ static int wait_poll_transports(void)
     return moved;
 }
 
-static bool wait_yield_due(void)
+static bool wait_yield_due(uint64_t now)
 {
     static _Thread_local unsigned polls;
 
-    if (policy.mode == SY_WAIT_SPIN)
+    if (policy.mode == SY_WAIT_SPIN || now < keeps_until)
         return false;
     return policy.crowded || !policy.polls || ++polls % POLLS_A_YIELD == 0;
 }
@@ -285,7 +296,7 @@ static void wait_give_way(uint64_t now, uint64_t waited, bool yielded, bool ends
 {
     if (waited >= wait_yields_for(now))
         wait_sleep_briefly(waited, ends);
-    else if (!yielded && wait_yield_due())
+    else if (!yielded && wait_yield_due(now))
         wait_yield(now);
 }
 
