@@ -9,9 +9,9 @@
 struct sy_point {
     int references;
     bool reached;
-    int error;                     /* of what has reached it, or 0 */
-    const struct sy_stream *marks; /* what reaches it, which is there until then; or NULL */
-    struct sy_stream_op *waiting;  /* operations, linked by `behind` */
+    int error;                       /* of what has reached it, or 0 */
+    const struct sy_stream_op *mark; /* what reaches it, which is there until then; or NULL */
+    struct sy_stream_op *waiting;    /* operations, linked by `behind` */
 };
 
 static pthread_cond_t any_reached = PTHREAD_COND_INITIALIZER;
@@ -70,8 +70,8 @@ void sy_point_await(struct sy_point *point, const char *routine)
 {
     pthread_mutex_lock(&sy_stream_lock);
     if (!point->reached) {
-        if (point->marks)
-            sy_stream_check_wait(point->marks, routine);
+        if (point->mark)
+            sy_stream_check_wait(point->mark->stream, point->mark->calls, routine);
         sy_stall_opened(sy_clock_ns(), routine);
         while (!point->reached)
             pthread_cond_wait(&any_reached, &sy_stream_lock);
@@ -153,7 +153,7 @@ void sy_stream_mark(struct sy_stream *stream, const char *routine, struct sy_poi
         sy_point_reach(point, 0);
         return;
     }
-    point->marks = stream;
+    point->mark = op;
     op->to.point = point;
     sy_stream_add(op);
 }

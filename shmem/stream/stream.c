@@ -149,7 +149,7 @@ void sy_stream_completed(struct sy_stream *stream, uint64_t count)
 
 /* Ends the job where a function of a stream waits for what can never end: functions run one after
  * another, whatever their streams. */
-void sy_stream_check_wait(const struct sy_stream *stream, const char *routine)
+void sy_stream_check_wait(const struct sy_stream *stream, size_t calls, const char *routine)
 {
     const struct sy_stream *serves = sy_worker_serves();
 
@@ -157,7 +157,7 @@ void sy_stream_check_wait(const struct sy_stream *stream, const char *routine)
         sy_fatal("%s was called in a function that the same stream carries out: it would wait for "
                  "itself",
                  routine);
-    if (serves && stream->calls)
+    if (serves && stream->called < calls)
         sy_fatal("%s was called in a function that a stream carries out, and waits for a stream "
                  "with another function, which begins when this one has ended: it would wait for "
                  "itself",
@@ -180,7 +180,7 @@ int sy_stream_synchronize(struct sy_stream *stream, const char *routine)
 {
     stream_check(stream, routine);
     pthread_mutex_lock(&sy_stream_lock);
-    sy_stream_check_wait(stream, routine);
+    sy_stream_check_wait(stream, stream->calls, routine);
     stream_wait(stream, stream->added, routine);
     int rc = stream_take_error(stream);
     pthread_mutex_unlock(&sy_stream_lock);
@@ -200,7 +200,7 @@ int sy_stream_query(struct sy_stream *stream, const char *routine)
 static void stream_end(struct sy_stream *stream, const char *routine)
 {
     pthread_mutex_lock(&sy_stream_lock);
-    sy_stream_check_wait(stream, routine);
+    sy_stream_check_wait(stream, stream->calls, routine);
     stream_wait(stream, stream->added, routine);
     while (stream->held) {
         pthread_mutex_unlock(&sy_stream_lock);
@@ -316,6 +316,7 @@ static void stream_append(struct sy_stream_op *op)
     *stream->last = op;
     stream->last = &op->next;
     stream->added++;
+    op->calls = stream->calls;
     stream->calls += op->kind->work && !op->team;
     if (!stream->held && !stream->parked)
         sy_proxy_inbox(stream);

@@ -134,6 +134,7 @@ struct sy_stream_op {
     int pe;               /* of a transfer */
     bool ready;           /* everything before it in its stream is complete */
     bool waits;           /* it is entered with its point */
+    size_t calls;         /* functions of the program that its stream has had before it */
     union {
         struct sy_stream_rma rma;
         struct {
@@ -197,7 +198,7 @@ struct sy_stream {
     bool again;                   /* sy_stream_wake while it is held */
     bool parked;                  /* not held, and waits for sy_stream_wake */
     struct sy_stream_op *working; /* the operation that a worker has */
-    size_t calls;                 /* functions of the program that are left */
+    size_t calls, called;         /* functions of the program: added, and completed */
     pthread_cond_t done;
     int error; /* of the first failure since the last synchronize, an errno */
     const char *error_in;
@@ -263,9 +264,10 @@ void sy_stream_tell(struct sy_stream *stream, const char *routine, void (*fn)(vo
 /* Has the proxy look at a stream. */
 void sy_stream_wake(struct sy_stream *stream);
 
-/* Ends the job, naming the routine, where this thread carries out a function that the stream has to
- * wait for: its own, or one before it. */
-void sy_stream_check_wait(const struct sy_stream *stream, const char *routine);
+/* Ends the job, naming the routine, where this thread carries out a function, and what it waits for
+ * is behind that: it is in the same stream, or behind the first `calls` functions of another, which
+ * are not all complete. */
+void sy_stream_check_wait(const struct sy_stream *stream, size_t calls, const char *routine);
 
 /* `count` operations are complete. */
 void sy_stream_completed(struct sy_stream *stream, uint64_t count);

@@ -131,7 +131,7 @@ static void worker_done(struct sy_team_queue *queue, struct sy_stream_op *op)
         *place = queue->next;
         free(queue);
     }
-    stream->calls -= !op->team;
+    stream->called += !op->team;
     free(op);
     stream->working = NULL;
     sy_stream_completed(stream, 1);

@@ -170,6 +170,44 @@ static void calls(void)
     shmemx_stream_destroy(calls_on);
 }
 
+/* A function waits for an event whose stream has another function behind it. */
+static void call_awaits(void *event)
+{
+    CHECK(!shmemx_event_synchronize((shmemx_event_t)event));
+}
+
+static void call_nothing(void *arg)
+{
+    (void)arg;
+}
+
+static void calls_behind(void)
+{
+    static int gate, seen;
+    shmemx_stream_t marked = make(0), waits = make(0);
+    shmemx_event_t event;
+
+    check_case = "calls behind an event";
+    CHECK(!shmemx_event_create(&event));
+    CHECK(
+        !shmemx_stream_call(marked, call_nothing, NULL)); /* before it: complete when that waits */
+    CHECK(!shmemx_stream_synchronize(marked));
+    shmemx_int_wait_until_on_stream(&gate, SHMEM_CMP_EQ, 1, marked);
+    CHECK(!shmemx_event_record(event, marked));
+    CHECK(!shmemx_stream_call(marked, call_nothing, NULL));
+    shmemx_int_p_on_stream(&seen, 1, me, waits);
+    CHECK(!shmemx_stream_call(waits, call_awaits, event));
+    shmem_int_wait_until(&seen, SHMEM_CMP_EQ, 1);
+    doze(0.02);
+    CHECK(shmemx_event_query(event) == 0);
+    shmem_barrier_all();
+    shmem_int_p(&gate, 1, next);
+    CHECK(!shmemx_stream_synchronize(waits) && !shmemx_stream_synchronize(marked));
+    shmemx_event_destroy(event);
+    shmemx_stream_destroy(waits);
+    shmemx_stream_destroy(marked);
+}
+
 /* ---- teams in different orders ---- */
 
 static void orders(void)
@@ -311,16 +349,11 @@ static void wait_for_itself(void *arg)
 static shmemx_stream_t other;
 static shmemx_event_t reached;
 
-static void nothing(void *arg)
-{
-    (void)arg;
-}
-
 /* Waits for what can begin only when this has ended. */
 static void wait_for_other(void *arg)
 {
     (void)arg;
-    shmemx_stream_call(other, nothing, NULL);
+    shmemx_stream_call(other, call_nothing, NULL);
     shmemx_stream_synchronize(other);
 }
 
@@ -328,6 +361,13 @@ static void wait_for_event(void *arg)
 {
     CHECK(!shmemx_event_record(reached, (shmemx_stream_t)arg));
     shmemx_event_synchronize(reached);
+}
+
+static void wait_for_event_of_other(void *arg)
+{
+    (void)arg;
+    shmemx_stream_call(other, call_nothing, NULL);
+    wait_for_event(other);
 }
 
 static void finalize_inside(void *arg)
@@ -354,6 +394,7 @@ static void mistake_inside(const char *what, shmemx_stream_t stream)
     void (*fn)(void *) = !strcmp(what, "itself")     ? wait_for_itself
                          : !strcmp(what, "other")    ? wait_for_other
                          : !strcmp(what, "event")    ? wait_for_event
+                         : !strcmp(what, "behind")   ? wait_for_event_of_other
                          : !strcmp(what, "finalize") ? finalize_inside
                          : !strcmp(what, "global")   ? end_inside
                                                      : exit_inside;
@@ -525,6 +566,7 @@ int main(int argc, char **argv)
         behind_gets();
         spaces();
         calls();
+        calls_behind();
         orders();
         many();
         full();
