@@ -1,7 +1,8 @@
 /* PE 0 has left main, or waits for the others in shmem_finalize, and the others do what the command
- * line says: some can never continue, others only look like that. */
+ * line says: some can never continue, others only look like that. With LATE in the environment the
+ * PEs have memory that a thread of shm serves, which starts with that. */
 #include <pthread.h>
-#include <shmem.h>
+#include <shmemx.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,14 +121,28 @@ static void act(const char *what, int me)
     } else if (!strcmp(what, "put")) {
         /* PE 2 computes before it does what PE 1 waits for. */
         if (me == 1)
-            wait_for(&flag);
+            wait_for(heap);
         if (me == 2)
             sleep(seconds);
         if (me == 2)
-            shmem_long_p(&flag, 1, 1);
+            shmem_long_p(heap, 1, 1);
     } else {
         wait_for_event(what);
     }
+}
+
+static long *allocate_late(void)
+{
+    enum { BYTES = 1 << 16 };
+    const shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_USER,
+                                          .size = BYTES,
+                                          .base = memset(aligned_alloc(4096, BYTES), 0, BYTES)};
+    shmemx_space_t space;
+    shmem_team_t team;
+
+    if (shmemx_space_create(&config, &space, &team))
+        shmem_global_exit(9);
+    return shmemx_space_calloc(space, 1, sizeof(long));
 }
 
 int main(int argc, char **argv)
@@ -137,7 +152,7 @@ int main(int argc, char **argv)
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     int me = shmem_my_pe();
     seconds = argc > 2 ? (unsigned)atoi(argv[2]) : 1;
-    heap = shmem_calloc(1, sizeof *heap);
+    heap = getenv("LATE") ? allocate_late() : shmem_calloc(1, sizeof *heap);
     printf("up\n");
     fflush(stdout);
     if (!strcmp(argv[1], "circle")) { /* nobody leaves */

@@ -52,9 +52,10 @@ static struct tasks before, own = {.count = -1};
 
 static atomic_bool issues; /* threads of the library issue operations */
 
-/* Libraries below MPIs that have a thread for their own events, which sleeps on descriptors. None
- * of these threads calls a program. */
-static const char *const services[] = {"libucs.", "libfabric.", "libopen-pal.", "libpmix."};
+/* Libraries that have a thread for their own events, which sleeps on descriptors. None of these
+ * threads calls a program. The first are this library's own, which a transport may start later. */
+static const char *const services[] = {"shmem_transport_", "libucs.", "libfabric.", "libopen-pal.",
+                                       "libpmix."};
 
 /* Where the C library's function that begins a thread calls the thread's own function. */
 static const void *_Atomic begins;
@@ -142,19 +143,22 @@ static size_t wait_blocked_read_stack(pid_t task, uintptr_t *words, size_t most)
     return sy_own_memory_read(pointer, words, most);
 }
 
-static bool wait_blocked_names_service(const char *file)
+static bool wait_blocked_names_service(const char *file, bool *served)
 {
     const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
 
     for (size_t i = 0; i < sizeof services / sizeof *services; i++)
-        if (!strncmp(name, services[i], strlen(services[i])))
+        if (!strncmp(name, services[i], strlen(services[i]))) {
+            *served |= i > 0;
             return true;
+        }
     return false;
 }
 
 /* Whether a thread sleeps in a function of one of `services`, by which it was begun: that function
- * has the last return address on the stack before the one into the C library that began it. */
-static bool wait_blocked_is_service(pid_t task)
+ * has the last return address on the stack before the one into the C library that began it.
+ * served: set where that is not this library's own. */
+static bool wait_blocked_is_service(pid_t task, bool *served)
 {
     uintptr_t word[STACK_WORDS];
     const void *base = atomic_load(&begins);
@@ -167,11 +171,11 @@ static bool wait_blocked_is_service(pid_t task)
         return false;
     while (i-- > 0 && (!file || !strcmp(file, library)))
         file = sy_symbol_file((const void *)word[i]);
-    return file && wait_blocked_names_service(file);
+    return file && wait_blocked_names_service(file, served);
 }
 
 /* Whether each thread of the program waits in the library or is parked; but for the main one, if it
- * is in MPI_Finalize. served: there is one of a service. */
+ * is in MPI_Finalize. served: there is one of another library's service. */
 static bool wait_blocked_all_threads(bool ending, bool *served)
 {
     struct tasks others;
@@ -181,11 +185,10 @@ static bool wait_blocked_all_threads(bool ending, bool *served)
     wait_blocked_list_tasks(&others, &own);
     for (int i = 0; i < others.count; i++) {
         if ((ending && others.task[i] == getpid()) || sy_stall_is_waiting(others.task[i]) ||
-            wait_blocked_is_parked(others.task[i], &others))
+            wait_blocked_is_parked(others.task[i], &others) ||
+            wait_blocked_is_service(others.task[i], served))
             continue;
-        if (!wait_blocked_is_service(others.task[i]))
-            return false;
-        *served = true;
+        return false;
     }
     return others.count > 0;
 }
