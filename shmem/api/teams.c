@@ -1,6 +1,7 @@
 /* Teams (9.4), and team_ptr (9.1.10). */
 
 #include "api/alias.h"
+#include "coll/check.h"
 #include "coll/team.h"
 #include "core/memory/windows.h"
 #include "core/start/world.h"
@@ -118,6 +119,7 @@ void pshmem_team_destroy(shmem_team_t team)
     if (team == SHMEM_TEAM_INVALID || team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
         return;
     sy_streams_close(sy_team_of(team));
+    sy_coll_check_streams(sy_team_of(team), "shmem_team_destroy"); /* those of other teams */
     sy_team_destroy(sy_team_of(team));
 }
 SY_ALIAS(shmem_team_destroy);

@@ -40,7 +40,7 @@ void sy_coll_check(const struct sy_group *group, struct sy_coll_call call) __att
 extern bool (*sy_coll_of_stream)(const struct sy_team *team, const char **routine) SY_HIDDEN;
 
 /* Ends the job where the program itself comes to a collective routine of a team while one is left
- * on a stream. For votes too. Whether it is a stream's. */
+ * on a stream. For votes, and what makes and ends teams, too. Whether it is a stream's. */
 bool sy_coll_check_streams(const struct sy_team *team, const char *name) __attribute__((cold));
 
 /* Ends the job where `length` bytes at `address`, an array of the routine, begin in the heap, in a

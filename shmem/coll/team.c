@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/check.h"
 #include "coll/notify.h"
 #include "coll/reduce.h"
 #include "coll/team.h"
@@ -186,6 +187,8 @@ int sy_team_create(struct sy_team *parent, int start, int stride, int size, int 
     struct sy_team *team = calloc(1, sizeof *team);
     int rc = team ? coll_team_part(team, parent, start, stride, size) : 0;
 
+    if (SY_UNLIKELY(sy_config.check))
+        sy_coll_check_streams(parent, "a team's split");
     if (team) {
         team->num_contexts = num_contexts;
         team->origin = parent->origin;

@@ -484,6 +484,21 @@ static void without_memory(int allocation)
     shmemx_stream_destroy(stream);
 }
 
+/* A team's collective is left on a stream of all PEs while the program ends or splits that team. */
+static void mistake_team(const char *what, shmemx_stream_t stream)
+{
+    static int word;
+    shmem_team_t team, part;
+
+    CHECK(!shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, npes, NULL, 0, &team));
+    shmemx_int_wait_until_on_stream(&word, SHMEM_CMP_EQ, 1, stream);
+    shmemx_team_sync_on_stream(team, stream);
+    if (!strcmp(what, "destroy"))
+        shmem_team_destroy(team);
+    else
+        shmem_team_split_2d(team, 1, NULL, 0, &part, NULL, 0, &part);
+}
+
 static int mistake(const char *what)
 {
     static int word;
@@ -535,7 +550,9 @@ static int mistake(const char *what)
         doze(0.3 * me);
         shmemx_int_sum_reduce_on_stream(SHMEM_TEAM_WORLD, &word, &word, 1, stream);
         shmem_malloc(8);
-    } else if (!strcmp(what, "mixed") && me)
+    } else if (!strncmp(what, "team ", 5))
+        mistake_team(what + 5, stream);
+    else if (!strcmp(what, "mixed") && me)
         shmemx_barrier_all_on_stream(stream);
     else if (!strcmp(what, "mixed"))
         shmem_barrier_all();
