@@ -3,6 +3,7 @@
 
 #include "api/streams.h"
 #include "core/fatal.h"
+#include "core/issue.h"
 #include "core/start/config.h"
 #include "core/start/world.h"
 
@@ -53,10 +54,12 @@ struct sy_event {
 static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sy_event *events;
 
-/* Ends the job where the handle is no event; without SHMEM_CHECK only the invalid one is found. */
+/* Ends the job where the handle is no event, or the process a child; without SHMEM_CHECK only the
+ * invalid one is found. */
 static void streams_check_event(shmemx_event_t event, const char *routine)
 {
     sy_world_need(routine);
+    sy_issue_refuse_child(routine);
     if (!event)
         sy_fatal("%s was given SHMEMX_EVENT_INVALID", routine);
     if (!sy_config.check)
@@ -98,6 +101,7 @@ static struct sy_point *streams_exchange_point(shmemx_event_t event, struct sy_p
 int pshmemx_event_create(shmemx_event_t *event)
 {
     sy_world_need(SY_ROUTINE);
+    sy_issue_refuse_child(SY_ROUTINE);
     *event = calloc(1, sizeof **event);
     if (!*event)
         return -1;

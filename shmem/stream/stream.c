@@ -6,6 +6,7 @@
 #include "coll/check.h"
 #include "core/callsite.h"
 #include "core/fatal.h"
+#include "core/issue.h"
 #include "core/start/config.h"
 #include "core/start/world.h"
 #include "core/wait/stall.h"
@@ -75,6 +76,7 @@ static void stream_enter(struct sy_stream *stream)
 
 int sy_stream_create(struct sy_team *team, size_t depth, struct sy_stream **made)
 {
+    sy_issue_refuse_child("shmemx_stream_create");
     if (!team)
         return stream_refuse(EINVAL, "SHMEM_TEAM_INVALID is no team");
     struct sy_stream *stream = calloc(1, sizeof *stream);
@@ -101,12 +103,14 @@ int sy_stream_create(struct sy_team *team, size_t depth, struct sy_stream **made
     return 0;
 }
 
-/* Ends the job where the handle is no stream; without SHMEM_CHECK only the invalid one is found. */
+/* Ends the job where the handle is no stream, or the process a child; without SHMEM_CHECK only the
+ * invalid one is found. */
 static void stream_check(const struct sy_stream *stream, const char *routine)
 {
     const struct sy_stream *known;
 
     sy_world_need(routine);
+    sy_issue_refuse_child(routine);
     if (!stream)
         sy_fatal("%s was given SHMEMX_STREAM_INVALID", routine);
     if (!sy_config.check)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <shmemx.h>
@@ -499,6 +500,26 @@ static void mistake_team(const char *what, shmemx_stream_t stream)
         shmem_team_split_2d(team, 1, NULL, 0, &part, NULL, 0, &part);
 }
 
+/* What a child process asks of streams, and who waits for it. */
+static void mistake_child(const char *what, shmemx_stream_t stream)
+{
+    shmemx_event_t event;
+
+    CHECK(!shmemx_event_create(&event) && !shmemx_event_record(event, stream));
+    if (fork()) {
+        wait(NULL);
+        return;
+    }
+    alarm(20);
+    if (!strcmp(what, "create"))
+        make(0);
+    else if (!strcmp(what, "event"))
+        shmemx_event_synchronize(event);
+    else
+        shmemx_stream_synchronize(stream);
+    _exit(0);
+}
+
 static int mistake(const char *what)
 {
     static int word;
@@ -552,6 +573,8 @@ static int mistake(const char *what)
         shmem_malloc(8);
     } else if (!strncmp(what, "team ", 5))
         mistake_team(what + 5, stream);
+    else if (!strncmp(what, "child ", 6))
+        mistake_child(what + 6, stream);
     else if (!strcmp(what, "mixed") && me)
         shmemx_barrier_all_on_stream(stream);
     else if (!strcmp(what, "mixed"))
