@@ -131,15 +131,15 @@ static int fcollect(shmem_team_t team, void *dest, const void *source, size_t le
 
 #define DEFINE_DATA(ALLTOALL, ALLTOALLS, BROADCAST, COLLECT, FCOLLECT, TYPE, BYTES) \
     SY_DEFINE(int, shmem_##ALLTOALL, (ARRAYS(TYPE), size_t nelems), \
-              return alltoall(team, dest, source, nelems * BYTES);) \
+              return alltoall(team, dest, source, sy_bytes(nelems, BYTES));) \
     SY_DEFINE(int, shmem_##ALLTOALLS, (ARRAYS(TYPE), ptrdiff_t dst, ptrdiff_t sst, size_t nelems), \
               return collectives_alltoalls(team, dest, source, dst, sst, nelems, BYTES);) \
     SY_DEFINE(int, shmem_##BROADCAST, (ARRAYS(TYPE), size_t nelems, int PE_root), \
-              return broadcast(team, dest, source, nelems * BYTES, PE_root);) \
+              return broadcast(team, dest, source, sy_bytes(nelems, BYTES), PE_root);) \
     SY_DEFINE(int, shmem_##COLLECT, (ARRAYS(TYPE), size_t nelems), \
-              return collectives_collect(team, dest, source, nelems * BYTES);) \
+              return collectives_collect(team, dest, source, sy_bytes(nelems, BYTES));) \
     SY_DEFINE(int, shmem_##FCOLLECT, (ARRAYS(TYPE), size_t nelems), \
-              return fcollect(team, dest, source, nelems * BYTES);)
+              return fcollect(team, dest, source, sy_bytes(nelems, BYTES));)
 #define ARRAYS(TYPE) shmem_team_t team, TYPE *dest, const TYPE *source
 
 #define DEFINE_TYPED(NAME, TYPE) \
@@ -208,7 +208,7 @@ SY_ARITHMETIC_REDUCE_TYPES(DEFINE_ARITHMETIC)
 #define DEFINE_SIZED(SIZE, BYTES) \
     SY_DEFINE(void, shmem_alltoall##SIZE, \
               (void *dest, const void *source, size_t nelems, ACTIVE_SET, long *pSync), \
-              ON_SET("shmem_alltoall" #SIZE, sy_alltoall(&group, dest, source, nelems * BYTES));) \
+              ON_SET("shmem_alltoall" #SIZE, sy_alltoall(&group, dest, source, sy_bytes(nelems, BYTES)));) \
     SY_DEFINE(void, shmem_alltoalls##SIZE, \
               (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, ACTIVE_SET, \
                long *pSync), \
@@ -217,13 +217,13 @@ SY_ARITHMETIC_REDUCE_TYPES(DEFINE_ARITHMETIC)
     SY_DEFINE(void, shmem_broadcast##SIZE, \
               (void *dest, const void *source, size_t nelems, int PE_root, ACTIVE_SET, long *pSync), \
               ON_SET("shmem_broadcast" #SIZE, \
-                     sy_broadcast(&group, dest, source, nelems * BYTES, PE_root));) \
+                     sy_broadcast(&group, dest, source, sy_bytes(nelems, BYTES), PE_root));) \
     SY_DEFINE(void, shmem_collect##SIZE, \
               (void *dest, const void *source, size_t nelems, ACTIVE_SET, long *pSync), \
-              ON_SET("shmem_collect" #SIZE, sy_collect(&group, dest, source, nelems * BYTES));) \
+              ON_SET("shmem_collect" #SIZE, sy_collect(&group, dest, source, sy_bytes(nelems, BYTES)));) \
     SY_DEFINE(void, shmem_fcollect##SIZE, \
               (void *dest, const void *source, size_t nelems, ACTIVE_SET, long *pSync), \
-              ON_SET("shmem_fcollect" #SIZE, sy_fcollect(&group, dest, source, nelems * BYTES));)
+              ON_SET("shmem_fcollect" #SIZE, sy_fcollect(&group, dest, source, sy_bytes(nelems, BYTES)));)
 SY_ACTIVE_SET_SIZES(DEFINE_SIZED)
 #undef DEFINE_SIZED
 

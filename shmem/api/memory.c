@@ -38,10 +38,8 @@ SY_ALIAS(shmem_align);
 
 void *pshmem_calloc(size_t count, size_t size)
 {
-    size_t bytes;
+    size_t bytes = sy_bytes(count, size);
 
-    if (__builtin_mul_overflow(count, size, &bytes))
-        bytes = SIZE_MAX;
     return memory_allocate(SY_CALL("shmem_calloc", .bytes = bytes), SY_ALLOC_ANY, bytes);
 }
 SY_ALIAS(shmem_calloc);

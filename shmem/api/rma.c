@@ -9,13 +9,13 @@
 #define CONTIGUOUS(TYPE) (TYPE *dest, const TYPE *source, size_t nelems, int pe)
 #define DEFINE_CONTIGUOUS(PUT, GET, TYPE, BYTES) \
     SY_DEFINE_CTX(void, PUT, CONTIGUOUS(TYPE), \
-                  sy_put(ctx, dest, source, nelems * BYTES, pe, SY_BLOCKING);) \
+                  sy_put(ctx, dest, source, nelems, BYTES, pe, SY_BLOCKING);) \
     SY_DEFINE_CTX(void, PUT##_nbi, CONTIGUOUS(TYPE), \
-                  sy_put(ctx, dest, source, nelems * BYTES, pe, 0);) \
+                  sy_put(ctx, dest, source, nelems, BYTES, pe, 0);) \
     SY_DEFINE_CTX(void, GET, CONTIGUOUS(TYPE), \
-                  sy_get(ctx, dest, source, nelems * BYTES, pe, SY_BLOCKING);) \
+                  sy_get(ctx, dest, source, nelems, BYTES, pe, SY_BLOCKING);) \
     SY_DEFINE_CTX(void, GET##_nbi, CONTIGUOUS(TYPE), \
-                  sy_get(ctx, dest, source, nelems * BYTES, pe, 0);)
+                  sy_get(ctx, dest, source, nelems, BYTES, pe, 0);)
 
 #define DEFINE_TYPED(NAME, TYPE) DEFINE_CONTIGUOUS(NAME##_put, NAME##_get, TYPE, sizeof(TYPE))
 SY_RMA_TYPES(DEFINE_TYPED)
@@ -84,7 +84,7 @@ SY_RMA_TYPES(DEFINE_ELEMENT)
                   DIRECTION(ctx, dest, source, dst * BYTES, sst * BYTES, BYTES, nelems, pe);) \
     SY_DEFINE_CTX(void, BLOCKS, (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, \
                                  size_t bsize, size_t nblocks, int pe), \
-                  DIRECTION(ctx, dest, source, dst * BYTES, sst * BYTES, bsize * BYTES, nblocks, pe);)
+                  DIRECTION(ctx, dest, source, dst * BYTES, sst * BYTES, sy_bytes(bsize, BYTES), nblocks, pe);)
 
 #define SIZE_OF(TYPE) ((ptrdiff_t)sizeof(TYPE))
 #define DEFINE_TYPED(NAME, TYPE) \

@@ -68,12 +68,10 @@ SY_ALIAS(shmemx_space_malloc);
 
 void *pshmemx_space_calloc(shmemx_space_t space, size_t count, size_t size)
 {
-    size_t bytes;
+    size_t bytes = sy_bytes(count, size);
 
     if (is_default(space))
         return pshmem_calloc(count, size);
-    if (__builtin_mul_overflow(count, size, &bytes))
-        bytes = SIZE_MAX;
     return spaces_allocate(space, SY_CALL("shmemx_space_calloc", .bytes = bytes), SY_ALLOC_ANY,
                            bytes);
 }

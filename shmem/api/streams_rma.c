@@ -13,13 +13,13 @@
 
 #define DEFINE_CONTIGUOUS(PUT, GET, TYPE, BYTES) \
     SY_DEFINE_ON_STREAM(void, PUT, (TYPE *dest, const TYPE *source, size_t nelems, int pe), \
-                        ADD(SY_STREAM_PUT, pe, ELEMENTS(nelems * BYTES));) \
+                        ADD(SY_STREAM_PUT, pe, ELEMENTS(sy_bytes(nelems, BYTES)));) \
     SY_DEFINE_ON_STREAM(void, GET, (TYPE *dest, const TYPE *source, size_t nelems, int pe), \
-                        ADD(SY_STREAM_GET, pe, ELEMENTS(nelems * BYTES));) \
+                        ADD(SY_STREAM_GET, pe, ELEMENTS(sy_bytes(nelems, BYTES)));) \
     SY_DEFINE_ON_STREAM(void, PUT##_signal, \
                         (TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, \
                          uint64_t signal, int sig_op, int pe), \
-                        ADD(SY_STREAM_PUT_SIGNAL, pe, ELEMENTS(nelems * BYTES), \
+                        ADD(SY_STREAM_PUT_SIGNAL, pe, ELEMENTS(sy_bytes(nelems, BYTES)), \
                             .signal = {sig_addr, signal, sig_op});)
 
 #define DEFINE_TYPED(NAME, TYPE) DEFINE_CONTIGUOUS(NAME##_put, NAME##_get, TYPE, sizeof(TYPE))
@@ -54,7 +54,7 @@ SY_RMA_TYPES(DEFINE_ELEMENT)
     DEFINE_BLOCKS(WHAT, BLOCKS, \
                   (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
                    size_t nblocks, int pe), \
-                  dst * (ptrdiff_t)BYTES, sst * (ptrdiff_t)BYTES, bsize * BYTES, nblocks)
+                  dst * (ptrdiff_t)BYTES, sst * (ptrdiff_t)BYTES, sy_bytes(bsize, BYTES), nblocks)
 
 #define DEFINE_TYPED(NAME, TYPE) \
     DEFINE_STRIDED(SY_STREAM_IPUT, NAME##_iput, NAME##_ibput, TYPE, sizeof(TYPE)) \

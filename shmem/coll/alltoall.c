@@ -145,7 +145,7 @@ static void alltoall_through_grid(const struct sy_group *group, char *dest, cons
 
 void sy_alltoall(const struct sy_group *group, void *dest, const void *source, size_t length)
 {
-    size_t all = length * (size_t)group->members.size;
+    size_t all = sy_bytes(length, (size_t)group->members.size);
 
     SY_COLL_CHECK(group, .routine = SY_COLL_ALLTOALL, .dest = dest, .source = source,
                   .dest_length = all, .source_length = all, .size = length);
@@ -164,16 +164,24 @@ void sy_alltoall(const struct sy_group *group, void *dest, const void *source, s
         alltoall_from_sources(group, dest, source, length);
 }
 
+/* From the first to the last byte of `count` elements. */
+static size_t alltoall_reach(size_t count, ptrdiff_t stride, size_t size)
+{
+    size_t last = count ? sy_bytes(count - 1, (size_t)stride) : 0;
+
+    return !count ? 0 : last > SIZE_MAX - size ? SIZE_MAX : last + size;
+}
+
 void sy_alltoalls(const struct sy_group *group, void *dest, const void *source,
                   ptrdiff_t dest_stride, ptrdiff_t source_stride, size_t size, size_t count)
 {
     int members = group->members.size, me = group->members.me;
-    size_t last = count ? (size_t)members * count - 1 : 0;
+    size_t all = sy_bytes((size_t)members, count);
 
     SY_COLL_CHECK(group, .routine = SY_COLL_ALLTOALLS, .dest = dest, .source = source,
-                  .dest_length = count ? last * (size_t)dest_stride + size : 0,
-                  .source_length = count ? last * (size_t)source_stride + size : 0,
-                  .size = size * count);
+                  .dest_length = alltoall_reach(all, dest_stride, size),
+                  .source_length = alltoall_reach(all, source_stride, size),
+                  .size = sy_bytes(size, count));
     if (count && sy_group_spans(group) && !sy_coll_is_staged(dest, source)) {
         sy_alltoall_nodes(group, dest, source,
                           &(struct sy_blocks){size, count, dest_stride, source_stride});

@@ -126,8 +126,8 @@ static bool collect_fcollect_named(const struct sy_group *group, char *dest, con
 void sy_fcollect(const struct sy_group *group, void *dest, const void *source, size_t length)
 {
     SY_COLL_CHECK(group, .routine = SY_COLL_FCOLLECT, .dest = dest, .source = source,
-                  .dest_length = length * (size_t)group->members.size, .source_length = length,
-                  .size = length);
+                  .dest_length = sy_bytes(length, (size_t)group->members.size),
+                  .source_length = length, .size = length);
     if (!length)
         sy_group_sync(group);
     else if (sy_coll_is_staged(dest, source))

@@ -110,7 +110,7 @@ static void reduce_auto(const struct sy_group *group, struct sy_operation op, vo
 void sy_reduce(const struct sy_group *group, struct sy_operation op, void *dest, const void *source,
                size_t count)
 {
-    size_t length = count * op.size;
+    size_t length = sy_bytes(count, op.size);
 
     SY_COLL_CHECK(group, .routine = SY_COLL_REDUCE, .dest = dest, .source = source,
                   .dest_length = length, .source_length = length, .size = length);

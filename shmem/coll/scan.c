@@ -101,7 +101,7 @@ static void scan_ring_piece(const struct sy_group *group, struct sy_operation op
 void sy_scan(const struct sy_group *group, struct sy_operation op, void *dest, const void *source,
              size_t count, bool inclusive)
 {
-    size_t length = count * op.size, slot = sy_group_slot_size(group);
+    size_t length = sy_bytes(count, op.size), slot = sy_group_slot_size(group);
     size_t piece = (slot < SY_PIECE ? slot : SY_PIECE) / op.size;
     int algorithm = sy_config.scan_algorithm;
 

@@ -84,8 +84,10 @@ SY_INLINE void sy_copy(void *to, const void *from, size_t length)
         sy_copy_bytes(to, from, length);
 }
 
-/* As sy_window_place, for `length` bytes that must all lie in the window. */
-SY_INLINE void *sy_rma_place(const void *address, size_t length, int pe, bool *elsewhere)
+/* As sy_window_place, for `count` elements of `size` bytes, a constant, that must all lie in the
+ * window. */
+SY_INLINE void *sy_rma_place(const void *address, size_t count, size_t size, int pe,
+                             bool *elsewhere)
 {
     size_t offset = (uintptr_t)address - sy_hot.heap.base, room = sy_hot.heap.length;
     char *base = NULL;
@@ -99,13 +101,15 @@ SY_INLINE void *sy_rma_place(const void *address, size_t length, int pe, bool *e
         else
             *elsewhere = true;
     }
-    return SY_LIKELY(base && length <= room - offset) ? base + offset : NULL;
+    return SY_LIKELY(base && count <= (room - offset) / size) ? base + offset : NULL;
 }
 
 /* The same for any number of a PE. */
-SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe, bool *elsewhere)
+SY_INLINE void *sy_rma_reach(const void *address, size_t count, size_t size, int pe,
+                             bool *elsewhere)
 {
-    return SY_UNLIKELY(sy_hot_leaves(pe)) ? NULL : sy_rma_place(address, length, pe, elsewhere);
+    return SY_UNLIKELY(sy_hot_leaves(pe)) ? NULL
+                                          : sy_rma_place(address, count, size, pe, elsewhere);
 }
 
 /* sy_rma_reach for a memory space. It is not part of the inline path, where looking for spaces
@@ -151,33 +155,35 @@ SY_INLINE const struct sy_route_transport *sy_rma_route(const void *address, siz
     return route;
 }
 
-/* put: length bytes from source here to dest on PE pe. flags: SY_BLOCKING or 0. */
-SY_INLINE void sy_put(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                      unsigned flags)
+/* put: `count` elements of `size` bytes, a constant, from source here to dest on PE pe. flags:
+ * SY_BLOCKING or 0. */
+SY_INLINE void sy_put(shmem_ctx_t ctx, void *dest, const void *source, size_t count, size_t size,
+                      int pe, unsigned flags)
 {
     pe = sy_ctx_pe(ctx, pe);
     bool elsewhere = false;
-    void *there = sy_rma_reach(dest, length, pe, &elsewhere);
+    void *there = sy_rma_reach(dest, count, size, pe, &elsewhere);
     if (SY_LIKELY(there != NULL))
-        sy_copy(there, source, length);
+        sy_copy(there, source, count * size);
     else if (elsewhere)
-        sy_put_elsewhere(ctx, dest, source, length, pe, flags);
+        sy_put_elsewhere(ctx, dest, source, sy_bytes(count, size), pe, flags);
     else
-        sy_put_far(ctx, dest, source, length, pe, flags);
+        sy_put_far(ctx, dest, source, sy_bytes(count, size), pe, flags);
 }
 
-/* get: length bytes from source on PE pe to dest here. */
-SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                      unsigned flags)
+/* get: the same from source on PE pe to dest here. */
+SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t count, size_t size,
+                      int pe, unsigned flags)
 {
     pe = sy_ctx_pe(ctx, pe);
     bool elsewhere = false;
-    void *there = sy_rma_reach(source, length, pe, &elsewhere);
+    void *there = sy_rma_reach(source, count, size, pe, &elsewhere);
     if (SY_UNLIKELY(!there)) {
-        (elsewhere ? sy_get_elsewhere : sy_get_far)(ctx, dest, source, length, pe, flags);
+        (elsewhere ? sy_get_elsewhere : sy_get_far)(ctx, dest, source, sy_bytes(count, size), pe,
+                                                    flags);
         return;
     }
-    sy_copy(dest, there, length);
+    sy_copy(dest, there, count * size);
     sy_wait_looked(there == source);
 }
 

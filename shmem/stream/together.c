@@ -17,6 +17,7 @@ static void together_carry_out(struct sy_stream_op *op)
     const struct sy_stream_data *d = &op->to.together;
     const struct sy_operation operation = {d->kernel, d->size};
     const ptrdiff_t size = (ptrdiff_t)d->size;
+    const size_t length = sy_bytes(d->count, d->size);
     struct sy_group group = sy_group_of_team(op->team);
 
     switch (d->what) {
@@ -25,19 +26,19 @@ static void together_carry_out(struct sy_stream_op *op)
         sy_group_sync(&group);
         break;
     case SY_STREAM_ALLTOALL:
-        sy_alltoall(&group, d->dest, d->source, d->count * d->size);
+        sy_alltoall(&group, d->dest, d->source, length);
         break;
     case SY_STREAM_ALLTOALLS:
         sy_alltoalls(&group, d->dest, d->source, d->dst * size, d->sst * size, d->size, d->count);
         break;
     case SY_STREAM_BROADCAST:
-        sy_broadcast(&group, d->dest, d->source, d->count * d->size, d->root);
+        sy_broadcast(&group, d->dest, d->source, length, d->root);
         break;
     case SY_STREAM_COLLECT:
-        sy_collect(&group, d->dest, d->source, d->count * d->size);
+        sy_collect(&group, d->dest, d->source, length);
         break;
     case SY_STREAM_FCOLLECT:
-        sy_fcollect(&group, d->dest, d->source, d->count * d->size);
+        sy_fcollect(&group, d->dest, d->source, length);
         break;
     case SY_STREAM_REDUCE:
         sy_reduce(&group, operation, d->dest, d->source, d->count);

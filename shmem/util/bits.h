@@ -2,6 +2,7 @@
 #ifndef SY_UTIL_BITS_H
 #define SY_UTIL_BITS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define SY_LIKELY(x)   __builtin_expect(!!(x), 1)
@@ -54,6 +55,14 @@ void __tsan_read_range(void *from, unsigned long length);
 static inline uint64_t sy_round_up(uint64_t value, uint64_t power)
 {
     return (value + power - 1) & ~(power - 1);
+}
+
+/* The bytes of `count` elements; SIZE_MAX, which no memory has, where they are more. */
+SY_INLINE size_t sy_bytes(size_t count, size_t size)
+{
+    size_t bytes;
+
+    return SY_UNLIKELY(__builtin_mul_overflow(count, size, &bytes)) ? SIZE_MAX : bytes;
 }
 
 /* FNV-1a, for names and identities; not for secrets. */

@@ -187,6 +187,33 @@ static void hold(const char *what)
     shmem_set_lock(&lock);
 }
 
+/* More elements than there are bytes: what these wrap around to would fit. */
+static void overflow(const char *routine, int next)
+{
+    const size_t count = SIZE_MAX / sizeof(long) + 3;
+
+    if (strcmp(routine, "put") == 0)
+        shmem_long_put(to, from, count, next);
+    else if (strcmp(routine, "get") == 0)
+        shmem_long_get(to, from, count, next);
+    else if (strcmp(routine, "put_signal") == 0)
+        shmem_long_put_signal(to, from, count, &sync_signal, 1, SHMEM_SIGNAL_SET, next);
+    else if (strcmp(routine, "ibput") == 0)
+        shmem_long_ibput(to, from, 1, 1, count, 3, next);
+    else if (strcmp(routine, "sum_reduce") == 0)
+        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, to, from, count);
+    else if (strcmp(routine, "sum_inscan") == 0)
+        shmem_long_sum_inscan(SHMEM_TEAM_WORLD, to, from, count);
+    else if (strcmp(routine, "broadcast") == 0)
+        shmem_long_broadcast(SHMEM_TEAM_WORLD, to, from, count, 0);
+    else if (strcmp(routine, "collect") == 0)
+        shmem_long_collect(SHMEM_TEAM_WORLD, to, from, count);
+    else if (strcmp(routine, "alltoall") == 0) /* wraps around with two members */
+        shmem_long_alltoall(SHMEM_TEAM_WORLD, to, from, count / 2);
+    else if (strcmp(routine, "alltoalls") == 0)
+        shmem_long_alltoalls(SHMEM_TEAM_WORLD, to, from, 1, 1, count / 2);
+}
+
 static void commit(const char *what)
 {
     long local = 0;
@@ -216,6 +243,8 @@ static void commit(const char *what)
         shmem_long_g(&local, next);
     else if (strcmp(what, "length") == 0)
         shmem_putmem(to, from, (size_t)1 << 40, next);
+    else if (strncmp(what, "overflow ", 9) == 0)
+        overflow(what + 9, next);
     else if (strncmp(what, "constant", 8) == 0)
         change(what + 8, next);
     else if (strcmp(what, "odd") == 0)

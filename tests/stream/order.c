@@ -520,6 +520,20 @@ static void mistake_child(const char *what, shmemx_stream_t stream)
     _exit(0);
 }
 
+/* More elements than there are bytes: what these wrap around to would fit. */
+static void mistake_overflow(const char *what, shmemx_stream_t stream)
+{
+    static int to[4], from[4];
+    const size_t count = SIZE_MAX / sizeof *to + 2;
+
+    if (!strcmp(what, "put"))
+        shmemx_int_put_on_stream(to, from, count, next, stream);
+    else if (!strcmp(what, "ibget"))
+        shmemx_int_ibget_on_stream(to, from, 1, 1, count, 3, next, stream);
+    else
+        shmemx_int_broadcast_on_stream(SHMEM_TEAM_WORLD, to, from, count, 0, stream);
+}
+
 static int mistake(const char *what)
 {
     static int word;
@@ -575,6 +589,8 @@ static int mistake(const char *what)
         mistake_team(what + 5, stream);
     else if (!strncmp(what, "child ", 6))
         mistake_child(what + 6, stream);
+    else if (!strncmp(what, "overflow ", 9))
+        mistake_overflow(what + 9, stream);
     else if (!strcmp(what, "mixed") && me)
         shmemx_barrier_all_on_stream(stream);
     else if (!strcmp(what, "mixed"))
