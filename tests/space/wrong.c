@@ -1,8 +1,12 @@
 /* What ends the job with words, one case a run; the argument says which. */
+#include <errno.h>
 #include <shmemx.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static int is(const char *word, const char *other)
 {
@@ -90,6 +94,42 @@ static int pool(shmemx_space_config_t config)
     return rc || right == last || !strlen(text);
 }
 
+/* PE 1 has no descriptor left, then one, and so on: spaces of the program's memory, which need some
+ * on each PE, are refused for that reason alone, and made in the end. */
+static int files(shmemx_space_config_t config)
+{
+    enum { MOST = 12 };
+    struct rlimit before, few;
+    int refused = 0, others = 0, rc = 0;
+    shmemx_space_t space;
+    shmem_team_t team;
+
+    config.device_type = SHMEMX_DEVICE_USER;
+    if (shmemx_space_create(&config, &space, &team) != -EINVAL) /* loads the plugin */
+        return 1;
+    config.base = aligned_alloc(4096, config.size);
+    const int lowest = dup(0);
+    close(lowest);
+    getrlimit(RLIMIT_NOFILE, &before);
+    for (int left = 0; left < MOST; left++) {
+        few = (struct rlimit){(rlim_t)(lowest + left), before.rlim_max};
+        setrlimit(RLIMIT_NOFILE, shmem_my_pe() ? &few : &before);
+        rc = shmemx_space_create(&config, &space, &team);
+        setrlimit(RLIMIT_NOFILE, &before);
+        refused += rc == -EMFILE;
+        others += rc && rc != -EMFILE;
+        if (!rc) {
+            shmem_team_destroy(team);
+            shmemx_space_destroy(space);
+        }
+        shmem_barrier_all();
+    }
+    shmem_finalize();
+    free(config.base);
+    printf("%d refused, %d otherwise, the last %d\n", refused, others, rc);
+    return !refused || others || rc;
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
@@ -108,6 +148,8 @@ int main(int argc, char **argv)
         config.size += (size_t)me;
     if (is(word, "pool"))
         return pool(config);
+    if (is(word, "files"))
+        return files(config);
     if (strncmp(word, "even", 4) == 0)
         config.device_type = (shmemx_device_type_t)17;
     shmemx_space_create(is(word, "null") && me ? NULL : &config, &a, &team_a);

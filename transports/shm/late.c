@@ -104,25 +104,27 @@ int sy_shm_late_meet(struct shm_state *shm, struct shm_peer *peer, const struct 
                      struct sy_error *err)
 {
     void *box = MAP_FAILED;
+    int why = 0;
 
     if (peer->mailbox)
         return 0;
     int fd = sy_shm_open_there(shm, key, key->fd, O_RDWR, peer->pe, err);
-    int bell = fd < 0 ? -1
+    int bell = fd < 0 ? fd
                       : sy_shm_open_there(shm, key, key->bell, O_RDWR | O_NONBLOCK, peer->pe, err);
-    if (bell >= 0 && late_is_bell(key, bell) && late_is_mailbox(key, fd))
+    if (bell >= 0 && late_is_bell(key, bell) && late_is_mailbox(key, fd)) {
         box = mmap(NULL, sy_shm_mailbox_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (bell >= 0 && box == MAP_FAILED)
-        shm->host->fail(err, EACCES, "the mailbox of PE %d cannot be mapped, or is not what it was",
-                        peer->pe);
+        why = errno;
+    }
     if (fd >= 0)
         close(fd);
-    if (box == MAP_FAILED) {
-        if (bell >= 0)
-            close(bell);
-        return -EACCES;
+    if (box != MAP_FAILED) {
+        peer->doorbell = bell;
+        peer->mailbox = box;
+        return 0;
     }
-    peer->doorbell = bell;
-    peer->mailbox = box;
-    return 0;
+    if (bell < 0)
+        return bell;
+    close(bell);
+    return shm->host->fail(err, why ? why : EACCES, "the mailbox of PE %d: %s", peer->pe,
+                           why ? strerror(why) : "it is not what it was");
 }

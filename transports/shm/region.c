@@ -98,12 +98,15 @@ int sy_shm_open_there(struct shm_state *shm, const struct shm_key *key, int fd, 
 
     snprintf(path, sizeof path, "/proc/%d/fd/%d", key->process, fd);
     int here = open(path, flags | O_CLOEXEC);
-    if (here < 0)
-        shm->host->fail(err, errno,
-                        "%s, which is to be PE %d's: %s; do the PEs see each other's "
-                        "processes, in one namespace of processes and of users?",
-                        path, pe, strerror(errno));
-    return here;
+    if (here >= 0)
+        return here;
+    const char *advice = errno == EMFILE                      ? "; raise ulimit -n"
+                         : errno == ENFILE || errno == ENOMEM ? ""
+                                                              : "; do the PEs see each other's "
+                                                                "processes, in one namespace of "
+                                                                "processes and of users?";
+    return shm->host->fail(err, errno, "%s, which is to be PE %d's: %s%s", path, pe,
+                           strerror(errno), advice);
 }
 
 /* What is wrong with the file, or NULL. */
@@ -120,29 +123,29 @@ static const char *region_judge(const struct shm_key *key, int fd)
     return NULL;
 }
 
-/* The region of a PE, or NULL with err. */
-static char *region_map(struct shm_state *shm, const struct shm_key *key, int pe,
-                        struct sy_error *err)
+/* The region of a PE. */
+static int region_map(struct shm_state *shm, const struct shm_key *key, int pe, char **at,
+                      struct sy_error *err)
 {
     void *map = MAP_FAILED;
-    int fd = sy_shm_open_there(shm, key, key->fd, O_RDWR, pe, err);
+    int fd = sy_shm_open_there(shm, key, key->fd, O_RDWR, pe, err), code = EACCES;
 
     if (fd < 0)
-        return NULL;
+        return fd;
     const char *why = region_judge(key, fd);
     if (!why) {
         map = mmap(NULL, key->length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
                    (off_t)key->offset);
-        why = map == MAP_FAILED ? strerror(errno) : NULL;
+        code = errno;
+        why = map == MAP_FAILED ? strerror(code) : NULL;
     }
     close(fd);
-    if (why) {
-        shm->host->fail(err, EACCES, "the file of %llu bytes of PE %d: %s",
-                        (unsigned long long)key->length, pe, why);
-        return NULL;
-    }
+    if (why)
+        return shm->host->fail(err, code, "the file of %llu bytes of PE %d: %s",
+                               (unsigned long long)key->length, pe, why);
     madvise(map, key->length, MADV_DONTDUMP);
-    return map;
+    *at = map;
+    return 0;
 }
 
 int sy_shm_region_connect(void *self, unsigned index, const void *keys, size_t stride,
@@ -164,10 +167,10 @@ int sy_shm_region_connect(void *self, unsigned index, const void *keys, size_t s
         if (peer->pe == shm->host->pe || !peer->known || !key.process ||
             (!key.bell_inode && key.length != region->own.length))
             continue;
-        if (!key.bell_inode)
-            region->map[i] = region_map(shm, &key, peer->pe, err);
-        if (key.bell_inode ? sy_shm_late_meet(shm, peer, &key, err) : !region->map[i])
-            return -EACCES;
+        int rc = key.bell_inode ? sy_shm_late_meet(shm, peer, &key, err)
+                                : region_map(shm, &key, peer->pe, &region->map[i], err);
+        if (rc)
+            return rc;
     }
     return 0;
 }

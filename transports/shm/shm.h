@@ -114,7 +114,7 @@ struct shm_key {
 _Static_assert(sizeof(struct shm_key) <= SY_REGION_KEY, "a key has room for it");
 
 /* Opens what a key says PE pe has open as `fd`, for reading and writing or as `flags` say: a
- * descriptor, or -1 with err. */
+ * descriptor or -errno. */
 int sy_shm_open_there(struct shm_state *shm, const struct shm_key *key, int fd, int flags, int pe,
                       struct sy_error *err);
 

@@ -98,9 +98,12 @@ static int user_check(const struct sy_host *host, const struct sy_pool_config *c
     rc = user_is_writable(base);
     if (!rc)
         rc = user_is_writable(base + config->length - 1);
-    return rc ? host->fail(err, EFAULT, "%zu bytes at %p cannot be read and written: %s",
-                           config->length, (void *)base, strerror(-rc))
-              : 0;
+    if (!rc)
+        return 0;
+    if (rc == -EFAULT)
+        return host->fail(err, EFAULT, "%zu bytes at %p cannot be read and written: %s",
+                          config->length, (void *)base, strerror(EFAULT));
+    return host->fail(err, -rc, "a pipe, to see whether memory can be written: %s", strerror(-rc));
 }
 
 static int user_pool_create(void *self, const struct sy_pool_config *config, void **pool,
