@@ -84,10 +84,8 @@ SY_INLINE void sy_copy(void *to, const void *from, size_t length)
         sy_copy_bytes(to, from, length);
 }
 
-/* As sy_window_place, for `count` elements of `size` bytes, a constant, that must all lie in the
- * window. */
-SY_INLINE void *sy_rma_place(const void *address, size_t count, size_t size, int pe,
-                             bool *elsewhere)
+/* As sy_window_place, for `length` bytes that must all lie in the window. */
+SY_INLINE void *sy_rma_place(const void *address, size_t length, int pe, bool *elsewhere)
 {
     size_t offset = (uintptr_t)address - sy_hot.heap.base, room = sy_hot.heap.length;
     char *base = NULL;
@@ -101,15 +99,13 @@ SY_INLINE void *sy_rma_place(const void *address, size_t count, size_t size, int
         else
             *elsewhere = true;
     }
-    return SY_LIKELY(base && count <= (room - offset) / size) ? base + offset : NULL;
+    return SY_LIKELY(base && length <= room - offset) ? base + offset : NULL;
 }
 
 /* The same for any number of a PE. */
-SY_INLINE void *sy_rma_reach(const void *address, size_t count, size_t size, int pe,
-                             bool *elsewhere)
+SY_INLINE void *sy_rma_reach(const void *address, size_t length, int pe, bool *elsewhere)
 {
-    return SY_UNLIKELY(sy_hot_leaves(pe)) ? NULL
-                                          : sy_rma_place(address, count, size, pe, elsewhere);
+    return SY_UNLIKELY(sy_hot_leaves(pe)) ? NULL : sy_rma_place(address, length, pe, elsewhere);
 }
 
 /* sy_rma_reach for a memory space. It is not part of the inline path, where looking for spaces
@@ -156,13 +152,14 @@ SY_INLINE const struct sy_route_transport *sy_rma_route(const void *address, siz
 }
 
 /* put: `count` elements of `size` bytes, a constant, from source here to dest on PE pe. flags:
- * SY_BLOCKING or 0. */
+ * SY_BLOCKING or 0. More elements than there are bytes are found off the inline path alone, so over
+ * transports and with SHMEM_CHECK: on it that would be an instruction. */
 SY_INLINE void sy_put(shmem_ctx_t ctx, void *dest, const void *source, size_t count, size_t size,
                       int pe, unsigned flags)
 {
     pe = sy_ctx_pe(ctx, pe);
     bool elsewhere = false;
-    void *there = sy_rma_reach(dest, count, size, pe, &elsewhere);
+    void *there = sy_rma_reach(dest, count * size, pe, &elsewhere);
     if (SY_LIKELY(there != NULL))
         sy_copy(there, source, count * size);
     else if (elsewhere)
@@ -177,7 +174,7 @@ SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t co
 {
     pe = sy_ctx_pe(ctx, pe);
     bool elsewhere = false;
-    void *there = sy_rma_reach(source, count, size, pe, &elsewhere);
+    void *there = sy_rma_reach(source, count * size, pe, &elsewhere);
     if (SY_UNLIKELY(!there)) {
         (elsewhere ? sy_get_elsewhere : sy_get_far)(ctx, dest, source, sy_bytes(count, size), pe,
                                                     flags);

@@ -36,7 +36,7 @@ SY_INLINE void sy_put_signal(shmem_ctx_t ctx, void *dest, const void *source, si
 {
     pe = sy_ctx_pe(ctx, pe);
     bool elsewhere = false, leaves = sy_hot_leaves(pe);
-    void *there = SY_UNLIKELY(leaves) ? NULL : sy_rma_place(dest, length, 1, pe, &elsewhere);
+    void *there = SY_UNLIKELY(leaves) ? NULL : sy_rma_place(dest, length, pe, &elsewhere);
     uint64_t *word = SY_UNLIKELY(leaves) ? NULL : sy_window_place(sig_addr, pe, &elsewhere);
     bool known = sig_op == SHMEM_SIGNAL_SET || sig_op == SHMEM_SIGNAL_ADD;
     if (SY_LIKELY(there && word && known)) {

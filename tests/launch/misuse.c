@@ -196,8 +196,6 @@ static void overflow(const char *routine, int next)
         shmem_long_put(to, from, count, next);
     else if (strcmp(routine, "get") == 0)
         shmem_long_get(to, from, count, next);
-    else if (strcmp(routine, "put_signal") == 0)
-        shmem_long_put_signal(to, from, count, &sync_signal, 1, SHMEM_SIGNAL_SET, next);
     else if (strcmp(routine, "ibput") == 0)
         shmem_long_ibput(to, from, 1, 1, count, 3, next);
     else if (strcmp(routine, "sum_reduce") == 0)
