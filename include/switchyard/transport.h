@@ -119,7 +119,7 @@ struct sy_instance {
      * time may be inside. The bytes, at any address, must not change until it returns. It calls no
      * function of the transport. A PE that is none, or this one, ends the job. */
     void (*received)(void *receiver, int pe, const void *bytes, size_t length);
-    void *receiver; /* the first argument of received() and large_done() */
+    void *receiver; /* the first argument of received(), large_done() and settled() */
 
     /* For large_send() and large_receive(). The transport calls it once for each piece that has
      * ended, with the ticket of that call, from any thread. It does not wait, and calls no function
@@ -129,6 +129,11 @@ struct sy_instance {
     /* SHMEM_TRANSPORTS names it, or a rule of SHMEM_ROUTES prefers or requires it. A transport that
      * is rarely the best choice may answer -ENODEV to open() where this is false. */
     bool named;
+
+    /* For SY_REACH_MESSAGE, and a transport that ends before close(). Looks once at messages, sends
+     * what this PE owes, and asks how far the others are. True: all that this PE has begun is
+     * complete. Not from message_send() or progress(). */
+    bool (*settled)(void *receiver);
 };
 
 struct sy_transport_ctx;    /* the plugin's: an ordering and completion domain */

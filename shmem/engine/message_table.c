@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "engine/issue.h"
 #include "engine/message.h"
+#include "util/bits.h"
 #include "util/clock.h"
 
 #define DELAY    50                    /* microseconds that requests may be gathered for */
@@ -381,6 +383,18 @@ static int message_table_outstanding(void *self, struct sy_outstanding *list, in
     return count;
 }
 
+/* As `settled` of struct sy_instance. */
+static bool message_table_settled(void *receiver)
+{
+    struct sy_messages *messages = receiver;
+    struct sy_outstanding some[16];
+
+    for (unsigned i = 0; i < sy_engine_peers(&messages->engine); i++)
+        sy_combine_flush(messages->engine.peer[i]);
+    sy_message_progress(messages, 0);
+    return message_table_outstanding(messages, some, SY_COUNT(some)) == 0;
+}
+
 static void message_table_threads(void *self)
 {
     struct sy_messages *messages = self;
@@ -474,6 +488,7 @@ int sy_message_open(const struct sy_transport **table, const struct sy_host *hos
     receiving.received = sy_message_received;
     receiving.receiver = messages;
     receiving.large_done = sy_message_large_done;
+    receiving.settled = message_table_settled;
     int rc = message_table_open_inner(inner, host, &receiving, &messages->self, err);
     if (rc) {
         free(messages);

@@ -3,9 +3,9 @@
  * late: the job ends in order, but the last process looks at MPI for a while when others have gone.
  * leave: the last process exits with status 0 while all others are in a barrier, where they would
  * stay; with VALUE 1 at SHMEM_THREAD_MULTIPLE; get: the same, but they read its memory and then end
- * as well, which is in order. early: all finalise MPI first, with large puts under way. alone: the
- * last process does, and the others wait for it in a barrier. lock: a thread of PE 0 has what all
- * others wait for, and sleeps. */
+ * as well, which is in order. early: all finalise MPI first, with large puts under way; with VALUE
+ * 2 with a short one. alone: the last process does, and the others wait for it in a barrier. lock:
+ * a thread of PE 0 has what all others wait for, and sleeps. */
 #include <mpi.h>
 #include <poll.h>
 #include <pthread.h>
@@ -77,16 +77,20 @@ static int end_lock(int me)
 }
 
 /* The last process comes later: the others are in MPI_Finalize when its puts reach them. */
-static int end_early(int last, int next)
+static int end_early(int last, int next, int larges)
 {
     enum { LARGE = 1 << 20 };
-    static char large[LARGE];
+    static char large[LARGE], small[1000];
 
     if (last)
         usleep(200000);
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < larges; i++)
         shmem_putmem_nbi(large, large, LARGE, next);
+    shmem_putmem(small, large, sizeof small, next);
     MPI_Finalize();
+    shmem_quiet();
+    printf("quiet\n");
+    fflush(stdout);
     shmem_finalize();
     return 0;
 }
@@ -126,7 +130,7 @@ int main(int argc, char **argv)
     if (!strcmp(how, "alone"))
         return end_alone(me == npes - 1);
     if (!strcmp(how, "early"))
-        return end_early(me == npes - 1, (me + 1) % npes);
+        return end_early(me == npes - 1, (me + 1) % npes, value == 2 ? 0 : 8);
     if (me == npes - 1) {
         if (!strcmp(how, "global_exit"))
             shmem_global_exit(value);

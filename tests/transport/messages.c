@@ -15,6 +15,7 @@ static struct watched {
     void *self, *receiver;
     void (*received)(void *receiver, int pe, const void *bytes, size_t length);
     void (*large_done)(void *receiver, void *ticket);
+    bool (*settled)(void *receiver);
     atomic_bool inside;
 } watched[SUITE_INSTANCES];
 
@@ -185,6 +186,13 @@ static void watch_close(void *self)
     plugin->close(self);
 }
 
+static bool watch_settled(void *receiver)
+{
+    struct watched *w = receiver;
+
+    return w->settled(w->receiver);
+}
+
 static int watch_open(const struct sy_host *host, const struct sy_instance *instance, void **self,
                       struct sy_error *err)
 {
@@ -197,9 +205,11 @@ static int watch_open(const struct sy_host *host, const struct sy_instance *inst
     }
     *w = (struct watched){.receiver = instance->receiver,
                           .received = instance->received,
-                          .large_done = instance->large_done};
+                          .large_done = instance->large_done,
+                          .settled = instance->settled};
     below.received = watch_received;
     below.large_done = watch_large_done;
+    below.settled = watch_settled;
     below.receiver = w;
     int rc = plugin->open(host, &below, self, err);
     w->self = *self;

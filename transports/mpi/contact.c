@@ -73,6 +73,9 @@ static void contact_over(void *arg)
         "whatever the program, or shmem_finalize, sends from now on fails. Call shmem_finalize "
         "first",
         state->mpi);
+    if (!state->instance.settled(state->instance.receiver))
+        state->host->lost(state->host->pe ? 0 : 1, ESHUTDOWN,
+                          "a thread has called OpenSHMEM while another was in MPI_Finalize");
 }
 
 /* One PE alone has nobody to look for. MPICH 4.0 crashes where it is looked at in a session of one

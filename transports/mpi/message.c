@@ -215,16 +215,21 @@ static void message_answer(struct mpi_state *state, uint64_t end)
             mpi_message_progress(state, 0);
 }
 
-/* Until all PEs have come, the others may have requests for this one; the library's thread serves
- * them. */
+/* Until all PEs have come, the others may have requests for this one. Each comes when its own are
+ * complete, so none waits for an answer when all are here. */
 void mpi_message_meet(struct mpi_state *state)
 {
+    const struct sy_instance *above = &state->instance;
     mpi_request barrier;
 
+    while (!above->settled(above->receiver))
+        sy_clock_sleep(MEET_LOOKS_NS);
     if (state->calls->barrier(state->comm, &barrier))
         return;
-    while (!state->calls->test(&barrier, NULL, NULL))
+    while (!state->calls->test(&barrier, NULL, NULL)) {
+        above->settled(above->receiver);
         sy_clock_sleep(MEET_LOOKS_NS);
+    }
 }
 
 void mpi_message_cancel(struct mpi_state *state)

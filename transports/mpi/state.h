@@ -158,8 +158,8 @@ int mpi_message_open(struct mpi_state *state, struct sy_error *err);
 /* Sends what has been taken and takes leave of the others: true if they are all here. */
 bool mpi_message_leave(struct mpi_state *state);
 
-/* The program finalises MPI: waits until it does so on all PEs; then no receive is posted any more,
- * under the lock. */
+/* The program finalises MPI: waits until it does so on all PEs, and what they have begun is
+ * complete; then no receive is posted any more, under the lock. */
 void mpi_message_meet(struct mpi_state *state);
 void mpi_message_cancel(struct mpi_state *state);
 void mpi_message_free(struct mpi_state *state);
