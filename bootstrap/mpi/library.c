@@ -298,13 +298,31 @@ static int library_check_world(const struct mpi_world_calls *calls, int npes, st
                    size, npes);
 }
 
+/* Of two MPIs that are loaded, the one that the process's calls get to, as do those of a file that
+ * is loaded for it. Tools may stand before MPI's names, but not before those with a P. */
+static void library_find_first(struct mpi_library *library)
+{
+    const void *function = dlsym(RTLD_DEFAULT, "PMPI_Initialized");
+    struct loaded first = {.family = NULL};
+    Dl_info info = {.dli_fname = NULL};
+
+    if (!function || !dladdr(function, &info) || !info.dli_fname)
+        return;
+    library_look(&(struct dl_phdr_info){.dlpi_name = info.dli_fname}, 0, &first);
+    if (first.family && !strcmp(first.family, "openmpi"))
+        first.family = library_by_version(first.path);
+    if (first.family && !library_take_loaded(MPI_WORLD_MODULE, first.family, &first, library, NULL))
+        snprintf(library->family, sizeof library->family, "%s", first.family);
+}
+
 int sy_mpi_check_job(int npes, struct sy_error *err)
 {
     struct mpi_library library;
     void *handle, *found;
 
-    if (sy_mpi_find(MPI_WORLD_MODULE, 0, &library, NULL) != 0 || !library.initialized ||
-        library.finalized ||
+    if (sy_mpi_find(MPI_WORLD_MODULE, 0, &library, NULL) == -ELIBBAD)
+        library_find_first(&library);
+    if (!library.initialized || library.finalized ||
         sy_mpi_load(&library, MPI_WORLD_MODULE, MPI_WORLD_SYMBOL, &handle, &found, NULL) != 0)
         return 0;
     int rc = library_check_world(found, npes, err);
