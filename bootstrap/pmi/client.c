@@ -390,6 +390,9 @@ int sy_pmi_barrier_wait(struct pmi_client *client, struct sy_error *err)
                                 : client_hear_1(client, answer, "barrier_out", err);
 }
 
+static const char other_order[] = "; perhaps PE 0 is in MPI_Init while this PE is in shmem_init: "
+                                  "all PEs have to begin the two in the same order";
+
 int sy_pmi_get(struct pmi_client *client, const char *key, char *value, size_t room,
                struct sy_error *err)
 {
@@ -406,8 +409,8 @@ int sy_pmi_get(struct pmi_client *client, const char *key, char *value, size_t r
         return rc;
     sy_pmi_number(answer, between, "rc", &status);
     if (status != 0 || !sy_pmi_word(answer, between, "value", value, room))
-        return client->host->fail(err, ENOENT, "PMI: the launcher has no key %s: '%.100s'", key,
-                                  answer);
+        return client->host->fail(err, ENOENT, "PMI: the launcher has no key %s: '%.100s'%s", key,
+                                  answer, sy_pmi_mpi() == SY_PMI_MPI_ABSENT ? "" : other_order);
     explicit_bzero(answer, sizeof answer);
     return 0;
 }
