@@ -107,6 +107,18 @@ static int message_post(struct mpi_state *state, unsigned place)
                                  MPI_MESSAGE, -1, TAG, &receives->request[place]);
 }
 
+/* Posts the last receive again that was taken. A thread that polls does so at its next look: what
+ * has come is answered before. */
+static int message_post_late(struct mpi_state *state)
+{
+    struct mpi_receives *receives = &state->receives;
+
+    if (!receives->late || !receives->posted)
+        return 0;
+    receives->late = false;
+    return message_post(state, (receives->head + MPI_RECEIVES - 1) % MPI_RECEIVES);
+}
+
 static void message_hand_up(struct mpi_state *state, int from, size_t length)
 {
     struct mpi_receives *receives = &state->receives;
@@ -126,17 +138,16 @@ static void message_hand_up(struct mpi_state *state, int from, size_t length)
 static int message_take(struct mpi_state *state, bool all)
 {
     struct mpi_receives *receives = &state->receives;
-    int taken = 0, from, rc = 0;
+    int taken = 0, from, rc = message_post_late(state);
     size_t length;
 
-    while (receives->posted &&
+    while (!rc && receives->posted && taken < (all ? MPI_RECEIVES : 1) &&
            (rc = state->calls->test(&receives->request[receives->head], &from, &length)) > 0) {
         message_hand_up(state, from, length);
-        rc = message_post(state, receives->head);
+        receives->late = true;
         receives->head = (receives->head + 1) % MPI_RECEIVES;
         taken++;
-        if (rc || !all || taken == MPI_RECEIVES)
-            break;
+        rc = all ? message_post_late(state) : 0;
     }
     if (rc < 0) {
         receives->posted = false;
@@ -234,9 +245,12 @@ void mpi_message_meet(struct mpi_state *state)
 
 void mpi_message_cancel(struct mpi_state *state)
 {
-    for (unsigned place = 0; place < MPI_RECEIVES && state->receives.posted; place++)
-        state->calls->cancel(&state->receives.request[place]);
-    state->receives.posted = false;
+    struct mpi_receives *receives = &state->receives;
+
+    for (unsigned i = receives->late; i < MPI_RECEIVES && receives->posted; i++)
+        state->calls->cancel(
+            &receives->request[(receives->head + MPI_RECEIVES - 1 + i) % MPI_RECEIVES]);
+    receives->posted = false;
 }
 
 /* Takes leave of the other PEs. Until all have come there may be messages for this PE, which must

@@ -61,6 +61,7 @@ struct mpi_receives {
     mpi_request request[MPI_RECEIVES];
     unsigned head;
     bool posted, closing;
+    bool late;   /* the one before the head is not posted */
     bool *heard; /* of each rank */
 };
 
