@@ -34,7 +34,8 @@
 #define SY_MESSAGE_BUFFER  (256u << 10)     /* bytes of requests that wait to be sent */
 #define SY_MESSAGE_RECORD  SY_RECORD_PACKED /* most payload of a record, and of a reply */
 #define SY_MESSAGE_REPLIES (64u << 10)      /* bytes of short replies under way at a time */
-#define SY_MESSAGE_LARGE   (64u << 10)      /* bytes from which on data go beside the messages */
+#define SY_MESSAGE_PUT     (48u << 10)      /* bytes from which on puts go beside the messages */
+#define SY_MESSAGE_GET     (64u << 10)      /* and gets */
 #define SY_MESSAGE_HEAD    sizeof(struct sy_message_head)
 
 enum sy_message_channel { SY_MESSAGE_REQUESTS, SY_MESSAGE_ANSWERS, SY_MESSAGE_CHANNELS };

@@ -188,12 +188,13 @@ static void message_large_wait_left(const struct sy_engine *engine, int pe, uint
         sy_engine_pass_time(&peer->engine, &since);
 }
 
-/* Whether a transfer goes by pieces; others go in parts, by messages. */
-static bool message_large_is_fit(const struct sy_engine *engine, const struct sy_transfer *t)
+/* Whether a transfer goes by pieces, if it has `least` bytes; others go in parts, by messages. */
+static bool message_large_is_fit(const struct sy_engine *engine, const struct sy_transfer *t,
+                                 size_t least)
 {
     const struct sy_messages *messages = (const struct sy_messages *)engine;
 
-    return messages->inner->large_size && t->length >= SY_MESSAGE_LARGE &&
+    return messages->inner->large_size && t->length >= least &&
            !atomic_load(&messages->regions.device[t->window]);
 }
 
@@ -204,7 +205,7 @@ int sy_message_large_put(struct sy_engine *engine, struct sy_engine_ctx *ctx,
     size_t lasts = (size_t)((t->offset + t->length - 1) % WORD + 1); /* bytes of the last word */
     uint64_t end = 0;
 
-    if (!message_large_is_fit(engine, t))
+    if (!message_large_is_fit(engine, t, SY_MESSAGE_PUT))
         return sy_parts_put(engine, ctx, t);
     const struct sy_parts parts = {engine,
                                    ctx,
@@ -256,7 +257,7 @@ int sy_message_large_get(struct sy_engine *engine, struct sy_engine_ctx *ctx,
 {
     const struct sy_messages *messages = (const struct sy_messages *)engine;
 
-    if (!message_large_is_fit(engine, t))
+    if (!message_large_is_fit(engine, t, SY_MESSAGE_GET))
         return sy_parts_get(engine, ctx, t, flags);
     const struct sy_parts parts = {
         engine, ctx, t->pe, t->length, messages->inner->large_size, t, message_large_issue_get};
