@@ -9,13 +9,13 @@
 #define CONTIGUOUS(TYPE) (TYPE *dest, const TYPE *source, size_t nelems, int pe)
 #define DEFINE_CONTIGUOUS(PUT, GET, TYPE, BYTES) \
     SY_DEFINE_CTX(void, PUT, CONTIGUOUS(TYPE), \
-                  sy_put(ctx, dest, source, nelems, BYTES, pe, SY_BLOCKING);) \
+                  sy_put(ctx, dest, source, nelems * BYTES, pe, SY_BLOCKING);) \
     SY_DEFINE_CTX(void, PUT##_nbi, CONTIGUOUS(TYPE), \
-                  sy_put(ctx, dest, source, nelems, BYTES, pe, 0);) \
+                  sy_put(ctx, dest, source, nelems * BYTES, pe, 0);) \
     SY_DEFINE_CTX(void, GET, CONTIGUOUS(TYPE), \
-                  sy_get(ctx, dest, source, nelems, BYTES, pe, SY_BLOCKING);) \
+                  sy_get(ctx, dest, source, nelems * BYTES, pe, SY_BLOCKING);) \
     SY_DEFINE_CTX(void, GET##_nbi, CONTIGUOUS(TYPE), \
-                  sy_get(ctx, dest, source, nelems, BYTES, pe, 0);)
+                  sy_get(ctx, dest, source, nelems * BYTES, pe, 0);)
 
 #define DEFINE_TYPED(NAME, TYPE) DEFINE_CONTIGUOUS(NAME##_put, NAME##_get, TYPE, sizeof(TYPE))
 SY_RMA_TYPES(DEFINE_TYPED)

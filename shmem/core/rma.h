@@ -151,36 +151,33 @@ SY_INLINE const struct sy_route_transport *sy_rma_route(const void *address, siz
     return route;
 }
 
-/* put: `count` elements of `size` bytes, a constant, from source here to dest on PE pe. flags:
- * SY_BLOCKING or 0. More elements than there are bytes are found off the inline path alone, so over
- * transports and with SHMEM_CHECK: on it that would be an instruction. */
-SY_INLINE void sy_put(shmem_ctx_t ctx, void *dest, const void *source, size_t count, size_t size,
-                      int pe, unsigned flags)
+/* put: length bytes from source here to dest on PE pe. flags: SY_BLOCKING or 0. */
+SY_INLINE void sy_put(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                      unsigned flags)
 {
     pe = sy_ctx_pe(ctx, pe);
     bool elsewhere = false;
-    void *there = sy_rma_reach(dest, count * size, pe, &elsewhere);
+    void *there = sy_rma_reach(dest, length, pe, &elsewhere);
     if (SY_LIKELY(there != NULL))
-        sy_copy(there, source, count * size);
+        sy_copy(there, source, length);
     else if (elsewhere)
-        sy_put_elsewhere(ctx, dest, source, sy_bytes(count, size), pe, flags);
+        sy_put_elsewhere(ctx, dest, source, length, pe, flags);
     else
-        sy_put_far(ctx, dest, source, sy_bytes(count, size), pe, flags);
+        sy_put_far(ctx, dest, source, length, pe, flags);
 }
 
-/* get: the same from source on PE pe to dest here. */
-SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t count, size_t size,
-                      int pe, unsigned flags)
+/* get: length bytes from source on PE pe to dest here. */
+SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                      unsigned flags)
 {
     pe = sy_ctx_pe(ctx, pe);
     bool elsewhere = false;
-    void *there = sy_rma_reach(source, count * size, pe, &elsewhere);
+    void *there = sy_rma_reach(source, length, pe, &elsewhere);
     if (SY_UNLIKELY(!there)) {
-        (elsewhere ? sy_get_elsewhere : sy_get_far)(ctx, dest, source, sy_bytes(count, size), pe,
-                                                    flags);
+        (elsewhere ? sy_get_elsewhere : sy_get_far)(ctx, dest, source, length, pe, flags);
         return;
     }
-    sy_copy(dest, there, count * size);
+    sy_copy(dest, there, length);
     sy_wait_looked(there == source);
 }
 

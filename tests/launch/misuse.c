@@ -192,11 +192,7 @@ static void overflow(const char *routine, int next)
 {
     const size_t count = SIZE_MAX / sizeof(long) + 3;
 
-    if (strcmp(routine, "put") == 0)
-        shmem_long_put(to, from, count, next);
-    else if (strcmp(routine, "get") == 0)
-        shmem_long_get(to, from, count, next);
-    else if (strcmp(routine, "ibput") == 0)
+    if (strcmp(routine, "ibput") == 0)
         shmem_long_ibput(to, from, 1, 1, count, 3, next);
     else if (strcmp(routine, "sum_reduce") == 0)
         shmem_long_sum_reduce(SHMEM_TEAM_WORLD, to, from, count);
