@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bootstrap/control/tree/tree.h"
+#include "util/net/interfaces.h"
 #include "util/error.h"
 #include "util/parse.h"
 
@@ -86,7 +87,7 @@ static int env_find_place(struct env *env, struct sy_error *err)
     env->port = PORT;
     if (*root) {
         snprintf(env->place, sizeof env->place, "SHMEM_ROOT=%s", root);
-        if (sy_tree_place_split(root, env->root, sizeof env->root, &env->port) != 0)
+        if (sy_place_split(root, env->root, sizeof env->root, &env->port) != 0)
             return host->fail(err, EINVAL, "%s is not HOST:PORT", env->place);
         return 0;
     }

@@ -12,6 +12,7 @@
 
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/control/tree/tree.h"
+#include "util/net/interfaces.h"
 #include "util/clock.h"
 #include "util/error.h"
 #include "util/net/io.h"
@@ -87,7 +88,7 @@ static int client_connect_to(struct pmi_client *client, const char *place, struc
     uint16_t port = 0;
     char name[256];
 
-    if (sy_tree_place_split(place, name, sizeof name, &port) != 0)
+    if (sy_place_split(place, name, sizeof name, &port) != 0)
         return client->host->fail(err, EINVAL, "PMI_PORT=%.300s is not HOST:PORT", place);
     int count = sy_lookup(name, port, address, 8, &why), rc = -ECONNREFUSED;
     if (count < 0)

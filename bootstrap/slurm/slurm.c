@@ -12,6 +12,7 @@
 #include "bootstrap/slurm/nodes.h"
 #include "bootstrap/control/tree/tree.h"
 #include "bootstrap/mpi/library.h"
+#include "util/net/interfaces.h"
 #include "util/bits.h"
 #include "util/error.h"
 #include "util/parse.h"
@@ -66,7 +67,7 @@ static int slurm_find_place(struct slurm *slurm, struct sy_error *err)
     slurm->port = (uint16_t)(FIRST_PORT + sy_hash(slurm->step, strlen(slurm->step), 0) % PORTS);
     if (*root) {
         snprintf(slurm->place, sizeof slurm->place, "SHMEM_ROOT=%s", root);
-        if (sy_tree_place_split(root, slurm->root, sizeof slurm->root, &slurm->port) != 0)
+        if (sy_place_split(root, slurm->root, sizeof slurm->root, &slurm->port) != 0)
             return slurm->user.host->fail(err, EINVAL, "%s is not HOST:PORT", slurm->place);
         return 0;
     }

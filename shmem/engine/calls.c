@@ -30,11 +30,6 @@ SY_INLINE int calls_put_element(struct sy_engine *engine, struct sy_engine_ctx *
     return 0;
 }
 
-static uint64_t calls_place(const struct sy_engine *engine, const struct sy_transfer *t)
-{
-    return sy_engine_place(engine, t->pe, t->window, t->offset);
-}
-
 static int calls_put_copied(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                             const struct sy_transfer *t)
 {
@@ -44,7 +39,8 @@ static int calls_put_copied(struct sy_engine *engine, struct sy_engine_ctx *ctx,
 
     if (SY_UNLIKELY(!peer) || SY_UNLIKELY(!(room = sy_engine_room(peer, bytes))))
         return -EAGAIN;
-    sy_request_write_put(room, calls_place(engine, t), t->local, t->length);
+    sy_request_write_put(room, sy_engine_place(engine, t->pe, t->window, t->offset), t->local,
+                         t->length);
     sy_engine_commit(ctx, peer, bytes, false);
     return 0;
 }
@@ -96,7 +92,7 @@ int sy_engine_get(void *self, struct sy_transport_ctx *c, const struct sy_transf
         SY_UNLIKELY(!(room = sy_engine_asking_room(ctx, peer, bytes, t->local, t->length,
                                                    SY_PENDING_PLAIN, &wanted))))
         return -EAGAIN;
-    sy_request_write_get(room, calls_place(engine, t), t->length);
+    sy_request_write_get(room, sy_engine_place(engine, t->pe, t->window, t->offset), t->length);
     if (flags & SY_BLOCKING)
         sy_engine_commit_and_wait(ctx, peer, bytes, wanted);
     else
@@ -105,11 +101,6 @@ int sy_engine_get(void *self, struct sy_transport_ctx *c, const struct sy_transf
 }
 
 /* ---- atomic operations ---- */
-
-static uint64_t calls_amo_place(const struct sy_engine *engine, const struct sy_amo *a)
-{
-    return sy_engine_place(engine, a->pe, a->window, a->offset);
-}
 
 SY_INLINE int calls_issue_amo(struct sy_engine *engine, struct sy_engine_ctx *ctx,
                               const struct sy_amo *a, unsigned flags, bool fetch, size_t bytes)
@@ -124,7 +115,7 @@ SY_INLINE int calls_issue_amo(struct sy_engine *engine, struct sy_engine_ctx *ct
                        : sy_engine_room(peer, bytes);
     if (SY_UNLIKELY(!room))
         return -EAGAIN;
-    sy_request_write_amo(room, calls_amo_place(engine, a), a, fetch);
+    sy_request_write_amo(room, sy_engine_place(engine, a->pe, a->window, a->offset), a, fetch);
     if (fetch && (flags & SY_BLOCKING))
         sy_engine_commit_and_wait(ctx, peer, bytes, wanted);
     else
@@ -176,8 +167,11 @@ static int calls_put_signal_copied(struct sy_engine *engine, struct sy_engine_ct
 
     if (!peer || !(room = sy_engine_room(peer, bytes)))
         return -EAGAIN;
-    sy_request_write_put(room, calls_place(engine, t), t->local, t->length);
-    sy_request_write_amo(room + first, calls_amo_place(engine, signal), signal, false);
+    sy_request_write_put(room, sy_engine_place(engine, t->pe, t->window, t->offset), t->local,
+                         t->length);
+    sy_request_write_amo(room + first,
+                         sy_engine_place(engine, signal->pe, signal->window, signal->offset),
+                         signal, false);
     sy_engine_commit(ctx, peer, bytes, prompt);
     return 0;
 }

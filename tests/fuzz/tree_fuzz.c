@@ -155,7 +155,7 @@ static void lists(const char *text, uint8_t number)
         require(strlen(name) < sizeof name);
     require(sy_slurm_node_of(text, number) <= number);
     sy_pmi_mapping_is_one_node(text);
-    if (sy_tree_place_split(text, name, sizeof name, &port) == 0)
+    if (sy_place_split(text, name, sizeof name, &port) == 0)
         require(port && *name && strlen(name) < sizeof name);
 }
 

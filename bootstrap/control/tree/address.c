@@ -6,7 +6,6 @@
 #include "bootstrap/control/tree/state.h"
 #include "util/error.h"
 #include "util/net/lookup.h"
-#include "util/parse.h"
 
 /* ---- where this PE listens ---- */
 
@@ -100,39 +99,6 @@ int sy_tree_places(struct tree *tree, const char *networks, const char *name,
 }
 
 /* ---- what users write ---- */
-
-int sy_tree_place_split(const char *text, char *host, size_t room, uint16_t *port)
-{
-    const char *colon = strrchr(text, ':'), *begin = text;
-    size_t length = colon ? (size_t)(colon - text) : strlen(text);
-
-    if (*text == '[') {
-        const char *close = strchr(text, ']');
-        if (!close)
-            return -EINVAL;
-        begin++;
-        length = (size_t)(close - begin);
-        colon = close[1] == ':' ? close + 1 : NULL;
-        if (close[1] && !colon)
-            return -EINVAL;
-    } else if (colon && memchr(text, ':', length)) { /* an IPv6 address without a port */
-        colon = NULL;
-        length = strlen(text);
-    }
-    if (!length || length >= room)
-        return -EINVAL;
-    if (colon) {
-        long number;
-        if (sy_parse_int(colon + 1, 1, 65535, &number))
-            return -EINVAL;
-        *port = (uint16_t)number;
-    } else if (!*port) {
-        return -EINVAL;
-    }
-    memcpy(host, begin, length);
-    host[length] = '\0';
-    return 0;
-}
 
 int sy_tree_place_resolve(const char *name, uint16_t port, struct tree_addresses *addresses,
                           struct sy_error *err)

@@ -112,9 +112,6 @@ int sy_tree_secret_read(struct tree_user *user, struct sy_error *err);
  * listens in on the launcher knows only one of the two. */
 int sy_tree_secret_mix(struct tree_user *user, struct sy_error *err);
 
-/* "HOST:PORT", "[ADDRESS]:PORT" or, with a default port above 0, "HOST". room: of host. -EINVAL. */
-int sy_tree_place_split(const char *text, char *host, size_t room, uint16_t *port);
-
 /* Looks up a name now. */
 int sy_tree_place_resolve(const char *name, uint16_t port, struct tree_addresses *addresses,
                           struct sy_error *err);

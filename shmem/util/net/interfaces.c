@@ -16,6 +16,7 @@
 #include "util/file.h"
 #include "util/net/interfaces.h"
 #include "util/net/ports.h"
+#include "util/parse.h"
 
 #define BACKLOG 4096 /* a job's PEs may all connect at once; the kernel lowers it to somaxconn */
 
@@ -180,6 +181,39 @@ char *sy_socket_text(const struct sockaddr_storage *address, char text[SY_IP_TEX
         snprintf(name, sizeof name, "%u", six->sin6_scope_id);
     snprintf(text, SY_IP_TEXT, "[%s%s%s]:%u", ip, *name ? "%" : "", name, ntohs(six->sin6_port));
     return text;
+}
+
+int sy_place_split(const char *text, char *host, size_t room, uint16_t *port)
+{
+    const char *colon = strrchr(text, ':'), *begin = text;
+    size_t length = colon ? (size_t)(colon - text) : strlen(text);
+
+    if (*text == '[') {
+        const char *close = strchr(text, ']');
+        if (!close)
+            return -EINVAL;
+        begin++;
+        length = (size_t)(close - begin);
+        colon = close[1] == ':' ? close + 1 : NULL;
+        if (close[1] && !colon)
+            return -EINVAL;
+    } else if (colon && memchr(text, ':', length)) { /* an IPv6 address without a port */
+        colon = NULL;
+        length = strlen(text);
+    }
+    if (!length || length >= room)
+        return -EINVAL;
+    if (colon) {
+        long number;
+        if (sy_parse_int(colon + 1, 1, 65535, &number))
+            return -EINVAL;
+        *port = (uint16_t)number;
+    } else if (!*port) {
+        return -EINVAL;
+    }
+    memcpy(host, begin, length);
+    host[length] = '\0';
+    return 0;
 }
 
 /* ---- what there is ---- */

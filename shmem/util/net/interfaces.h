@@ -90,6 +90,9 @@ bool sy_ip_is_absent(const struct sy_ip *ip);
 /* "10.1.2.3:5000", "[fe80::1%eth0]:5000"; returns text. */
 char *sy_socket_text(const struct sockaddr_storage *address, char text[SY_IP_TEXT]);
 
+/* "HOST:PORT", "[ADDRESS]:PORT" or, with a default port above 0, "HOST". room: of host. -EINVAL. */
+int sy_place_split(const char *text, char *host, size_t room, uint16_t *port);
+
 /* All addresses of all interfaces, to be freed. 0 or -errno. */
 int sy_interfaces_list(struct sy_interface **all, size_t *count);
 

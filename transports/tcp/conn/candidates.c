@@ -5,7 +5,6 @@
 
 #include "transports/tcp/conn/candidates.h"
 #include "util/net/bytes.h"
-#include "util/parse.h"
 
 #define RECORD_VERSION 1
 #define HEADER         11
@@ -112,26 +111,14 @@ bool sy_tcp_record_read(struct tcp_record *record, const void *bytes, size_t siz
 }
 
 /* "192.0.2.1", "192.0.2.1:7000", "2001:db8::1", "[2001:db8::1]:7000" */
-static bool candidates_parse_endpoint(char *text, uint16_t port, struct tcp_endpoint *endpoint)
+static bool candidates_parse_endpoint(const char *text, uint16_t port,
+                                      struct tcp_endpoint *endpoint)
 {
-    char *colon = strrchr(text, ':'), *end = text + strlen(text);
-    bool brackets = *text == '[';
-    long number = port;
+    char ip[SY_IP_TEXT];
 
-    if (colon && (brackets ? colon > text && colon[-1] == ']' : strchr(text, ':') == colon)) {
-        if (sy_parse_int(colon + 1, 1, UINT16_MAX, &number))
-            return false;
-        *colon = 0;
-        end = colon;
-    }
-    if (brackets) {
-        if (end[-1] != ']')
-            return false;
-        end[-1] = 0;
-        text++;
-    }
-    endpoint->port = (uint16_t)number;
-    return !strchr(text, '/') && !sy_ip_parse(text, &endpoint->ip) && candidates_sensible(endpoint);
+    endpoint->port = port;
+    return !sy_place_split(text, ip, sizeof ip, &endpoint->port) && !strchr(ip, '/') &&
+           !sy_ip_parse(ip, &endpoint->ip) && candidates_sensible(endpoint);
 }
 
 int sy_tcp_record_advertise(const struct sy_host *host, struct tcp_record *record, const char *list,
