@@ -138,7 +138,7 @@ pkglib_LTLIBRARIES += \
 	bootstrap/slurm/shmem_bootstrap_slurm.la \
 	bootstrap/env/shmem_bootstrap_env.la
 endif
-bootstrap_control_tree_libtree_la_SOURCES = $(tree_sources) $(control_sources) $(auth_sources) $(net_file_sources) shmem/util/parse.c
+bootstrap_control_tree_libtree_la_SOURCES = $(tree_sources) $(control_sources) $(auth_sources) $(net_file_sources)
 bootstrap_control_tree_libtree_la_LIBADD = $(NETTLE_LIBS)
 bootstrap_pmi_shmem_bootstrap_pmi_la_SOURCES = $(pmi_sources)
 bootstrap_pmi_shmem_bootstrap_pmi_la_LDFLAGS = $(bootstrap_ldflags)

@@ -40,7 +40,7 @@ net_sources = \
 	shmem/util/net/names.h shmem/util/net/unix_name.h \
 	shmem/util/net/race.c shmem/util/net/race.h \
 	shmem/util/net/way.h
-net_file_sources = $(net_sources) \
+net_file_sources = $(net_sources) shmem/util/parse.c \
 	shmem/util/error.c shmem/util/error.h \
 	shmem/util/net/interfaces.c shmem/util/net/interfaces.h \
 	shmem/util/net/machine.c shmem/util/net/machine.h

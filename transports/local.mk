@@ -46,7 +46,7 @@ tcp_sources = \
 if HAVE_NETTLE
 pkglib_LTLIBRARIES += transports/tcp/shmem_transport_tcp.la
 transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources) $(engine_sources) $(auth_sources) $(net_file_sources) \
-	shmem/util/net/io.c shmem/util/net/io.h shmem/util/parse.c
+	shmem/util/net/io.c shmem/util/net/io.h
 transports_tcp_shmem_transport_tcp_la_LDFLAGS = $(transport_ldflags)
 transports_tcp_shmem_transport_tcp_la_LIBADD = $(NETTLE_LIBS)
 endif

@@ -150,32 +150,16 @@ static bool reduce_halves_exchange(const struct part *p, const struct sy_notify 
 
 /* ---- around a ring ---- */
 
-/* The chunks that a member sends, or takes, in their order: those of the share of the node `back`
- * places before this one from `from` on, then those of the shares up to `last` places before. */
-struct way {
-    int back, last;
-    size_t from;
-    uint64_t number; /* of chunks before */
-};
-
-/* The next chunk: its bytes, and where it begins; 0: there is none. */
-static size_t reduce_halves_chunk(const struct part *p, struct way *w, size_t *at)
+/* Chunk k of what goes around, `each` of each share, from that of the node `back` places before
+ * this one on: where it begins; 0: a share that is shorter has none. */
+static size_t reduce_halves_chunk(const struct part *p, uint64_t back, uint64_t each, uint64_t k,
+                                  size_t *at)
 {
-    for (; w->back <= w->last; w->back++, w->from = 0) {
-        int j = sy_nodes_after(p->nodes, p->nodes->count - w->back);
-        size_t bytes = reduce_halves_bytes(p, j, 1);
-        if (w->from >= bytes)
-            continue;
-        *at = reduce_halves_begin(p, j) + w->from;
-        return bytes - w->from < CHUNK_BYTES ? bytes - w->from : CHUNK_BYTES;
-    }
-    return 0;
-}
+    int j = sy_nodes_after(p->nodes, p->nodes->count - (int)(back + k / each));
+    size_t from = (size_t)(k % each) * CHUNK_BYTES, bytes = reduce_halves_bytes(p, j, 1);
 
-static void reduce_halves_pass(struct way *w)
-{
-    w->from += CHUNK_BYTES;
-    w->number++;
+    *at = reduce_halves_begin(p, j) + from;
+    return from >= bytes ? 0 : bytes - from < CHUNK_BYTES ? bytes - from : CHUNK_BYTES;
 }
 
 /* In step s the share of the node s places before goes on to the next node, as far as it has been
@@ -185,30 +169,26 @@ static void reduce_halves_pass(struct way *w)
 static bool reduce_halves_around(const struct part *p, const struct sy_notify *notify)
 {
     int after = sy_group_like(p->group, sy_nodes_after(p->nodes, 1)), count = p->nodes->count;
-    struct way out = {1, count - 1, 0, 0}, in = {2, count, 0, 0};
-    size_t at, bytes = reduce_halves_bytes(p, sy_nodes_after(p->nodes, count - 1), 1);
-    uint64_t first = (bytes + CHUNK_BYTES - 1) / CHUNK_BYTES; /* chunks that wait for none */
+    uint64_t each = (reduce_halves_bytes(p, 0, 1) + CHUNK_BYTES - 1) / CHUNK_BYTES;
+    uint64_t all = each * (uint64_t)(count - 1), out = 0, in = 0;
+    size_t at, bytes;
     bool stays = false;
 
     sy_notify_raise(notify, sy_group_like(p->group, sy_nodes_after(p->nodes, count - 1)),
                     FLAG_READY, 1);
     sy_notify_await(notify, FLAG_READY, 1);
-    for (;;) {
-        bytes = reduce_halves_chunk(p, &out, &at);
-        if (bytes && out.number < first + in.number &&
-            !sy_notify_arrived(notify, FLAG_ARRIVED, in.number + 1)) {
-            stays |= sy_notify_dest_start(notify, after, p->dest + at,
-                                          (out.back == 1 ? p->operand : p->dest) + at, bytes,
-                                          FLAG_ARRIVED, out.number + 1);
-            reduce_halves_pass(&out);
-        } else if ((bytes = reduce_halves_chunk(p, &in, &at))) {
-            sy_notify_await(notify, FLAG_ARRIVED, in.number + 1);
+    while (out < all || in < all)
+        if (out < all && out < each + in && !sy_notify_arrived(notify, FLAG_ARRIVED, in + 1)) {
+            bytes = reduce_halves_chunk(p, 1, each, out++, &at);
+            if (bytes)
+                stays |= sy_notify_dest_start(notify, after, p->dest + at,
+                                              (out <= each ? p->operand : p->dest) + at, bytes,
+                                              FLAG_ARRIVED, out);
+        } else if ((bytes = reduce_halves_chunk(p, 2, each, in++, &at))) {
+            sy_notify_await(notify, FLAG_ARRIVED, in);
             p->op.kernel(p->dest + at, p->dest + at, p->operand + at, bytes / p->op.size);
-            reduce_halves_pass(&in);
-        } else {
-            return stays;
         }
-    }
+    return stays;
 }
 
 /* ---- the results ---- */
@@ -277,7 +257,7 @@ static void reduce_halves_at_once(const struct sy_group *group, struct sy_operat
     const struct sy_nodes *nodes = sy_group_nodes(group);
     struct part p = {.group = group, .nodes = nodes, .op = op};
     size_t room = around ? 0 : reduce_halves_room(&p, count);
-    uint64_t steps = (uint64_t)nodes->count + count * op.size / CHUNK_BYTES;
+    uint64_t steps = 2 * (uint64_t)nodes->count + count * op.size / CHUNK_BYTES;
     struct sy_notify halves = sy_notify_open(group, room, steps), whole;
     int local = sy_group_local(group);
     size_t first = 0, end = 0;

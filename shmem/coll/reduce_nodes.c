@@ -24,7 +24,7 @@ enum { PART_MINE, PART_FOLD, PART_RESULT, PART_ROUND };
  * longer whole than in halves where they are not. */
 #define MOST_PIECE(NODES) ((size_t)(sy_tree_fits(NODES) ? 8192 : 16384))
 
-/* What a message costs, in bytes that a line carries in the time: what machines with sockets have.
+/* What a message costs, in bytes that a line carries meanwhile: as machines with sockets have it.
  */
 #define MESSAGE_BYTES ((size_t)40 << 10)
 

@@ -88,7 +88,7 @@ static void read_texts(const uint8_t *data, size_t size)
         {.name = "lo", .up = true, .running = true, .loopback = true, .ip = {4, 8, {127, 0, 0, 1}}},
         {.name = "eth0", .up = true, .running = true, .ip = {4, 24, {10, 0, 0, 5}}},
         {.name = "eth0", .up = true, .running = true, .ip = {6, 64, {0xfe, 0x80, [15] = 5}}}};
-    const struct sy_interface *chosen[3];
+    const struct sy_interface **chosen;
     struct tcp_record record = {.machine = 1, .count = 1, .endpoint[0] = {all[0].ip, 9}};
     struct sy_error err;
     unsigned first, last;
@@ -98,9 +98,10 @@ static void read_texts(const uint8_t *data, size_t size)
     require(text);
     memcpy(text, data, size);
     text[size] = '\0';
-    if (!sy_interfaces_choose("SHMEM_TCP_INTERFACES", text, SY_IP_ANY, all, 3, chosen, &count,
+    if (!sy_interfaces_choose("SHMEM_TCP_INTERFACES", text, SY_IP_ANY, all, 3, &chosen, &count,
                               &err))
         require(count > 0 && count <= 3);
+    free(chosen);
     if (!sy_ports_parse("SHMEM_TCP_PORT_RANGE", text, &first, &last, &err))
         require(first <= last && last <= 65535);
     if (!sy_tcp_record_advertise(&host, &record, text, 7, &err))

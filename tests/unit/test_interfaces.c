@@ -52,16 +52,17 @@ static const char *chosen(const char *list, int family, const struct sy_interfac
                           size_t count)
 {
     static char text[600];
-    const struct sy_interface *choice[32];
+    const struct sy_interface **choice;
     struct sy_error err = {""};
     size_t n, used = 0;
-    int rc = sy_interfaces_choose("SHMEM_TCP_INTERFACES", list, family, all, count, choice, &n,
+    int rc = sy_interfaces_choose("SHMEM_TCP_INTERFACES", list, family, all, count, &choice, &n,
                                   &err);
 
     ck_assert((rc != 0) == (n == 0));
     text[0] = '\0';
     if (rc) {
         snprintf(text, sizeof text, "%d: %s", -rc, err.text);
+        free(choice);
         return text;
     }
     for (size_t i = 0; i < n; i++) {
@@ -70,6 +71,7 @@ static const char *chosen(const char *list, int family, const struct sy_interfac
                   sizeof ip);
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? " " : "", ip);
     }
+    free(choice);
     return text;
 }
 

@@ -72,10 +72,8 @@ static int datagram_choose(struct mpi_state *state, struct sy_ip *ip, struct sy_
     size_t count, found = 0;
     int rc = sy_interfaces_list(&all, &count);
 
-    if (!rc && !(chosen = calloc(count + 1, sizeof *chosen)))
-        rc = -ENOMEM;
     if (!rc)
-        rc = sy_interfaces_choose("SHMEM_MPI_INTERFACES", wanted, SY_IP_ANY, all, count, chosen,
+        rc = sy_interfaces_choose("SHMEM_MPI_INTERFACES", wanted, SY_IP_ANY, all, count, &chosen,
                                   &found, err);
     for (size_t i = 0; i < found && !rc && !ip->family; i++)
         if (strcmp(wanted, "auto") != 0 ||

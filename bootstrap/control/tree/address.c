@@ -53,13 +53,10 @@ static int address_choose(struct tree *tree, const char *networks, const char *n
                           const struct sy_interface *all, size_t count, struct tree_places *places,
                           struct sy_error *err)
 {
-    const struct sy_interface **chosen = calloc(count + 1, sizeof *chosen);
-    const struct sy_interface *loopback = NULL;
-    size_t n = 0;
-    int rc = chosen
-                 ? sy_interfaces_choose("SHMEM_CONTROL_INTERFACES", *networks ? networks : "auto",
-                                        SY_IP_ANY, all, count, chosen, &n, err)
-                 : tree->host->fail(err, ENOMEM, "no memory to choose network interfaces in");
+    const struct sy_interface **chosen, *loopback = NULL;
+    size_t n;
+    int rc = sy_interfaces_choose("SHMEM_CONTROL_INTERFACES", *networks ? networks : "auto",
+                                  SY_IP_ANY, all, count, &chosen, &n, err);
 
     places->count = 0;
     if (name)

@@ -20,8 +20,10 @@ enum {
     DESCRIPTORS_OF_OSHRUN = 24 /* and what a PE needs besides while it is started */
 };
 
-__attribute__((format(printf, 3, 4))) static bool
-daemon_start_trouble(struct sy_daemon *daemon, int status, const char *fmt, ...)
+/* Tells the launcher: SY_DAEMON_TROUBLE, which ends the start, or a line for the user about a PE.
+ * Returns false. */
+__attribute__((format(printf, 5, 6))) static bool
+daemon_start_tell(struct sy_daemon *daemon, unsigned type, int pe, int number, const char *fmt, ...)
 {
     char *text;
     va_list args;
@@ -29,24 +31,9 @@ daemon_start_trouble(struct sy_daemon *daemon, int status, const char *fmt, ...)
     va_start(args, fmt);
     text = sy_memory_vtext(fmt, args);
     va_end(args);
-    sy_daemon_tell(daemon, SY_DAEMON_TROUBLE, SY_ALL, status, text,
-                   strnlen(text, SY_LAUNCH_TEXT_MAX));
+    sy_daemon_tell(daemon, type, pe, number, text, strnlen(text, SY_LAUNCH_TEXT_MAX));
     free(text);
     return false;
-}
-
-/* A line for the user, about a PE. */
-__attribute__((format(printf, 4, 5))) static void daemon_start_say(struct sy_daemon *daemon, int pe,
-                                                                   int kind, const char *fmt, ...)
-{
-    char *text;
-    va_list args;
-
-    va_start(args, fmt);
-    text = sy_memory_vtext(fmt, args);
-    va_end(args);
-    sy_daemon_tell(daemon, SY_DAEMON_SAY, pe, kind, text, strnlen(text, SY_LAUNCH_TEXT_MAX));
-    free(text);
 }
 
 static const char *daemon_start_hint(int rc)
@@ -78,8 +65,8 @@ static bool daemon_start_enough_descriptors(struct sy_daemon *daemon)
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
         return true;
-    return daemon_start_trouble(
-        daemon, 1,
+    return daemon_start_tell(
+        daemon, SY_DAEMON_TROUBLE, SY_ALL, 1,
         "%d PEs on one host need %llu descriptors, and the limit is %llu; raise it (ulimit -Hn)",
         daemon->count, (unsigned long long)needed, (unsigned long long)limit.rlim_cur);
 }
@@ -91,15 +78,17 @@ static char *daemon_start_find_file(struct sy_daemon *daemon, const struct sy_sp
     int status;
 
     if (chdir(program->directory) != 0) {
-        daemon_start_trouble(daemon, 2, "cannot go to the working directory '%s': %s",
-                             program->directory, strerror(errno));
+        daemon_start_tell(daemon, SY_DAEMON_TROUBLE, SY_ALL, 2,
+                          "cannot go to the working directory '%s': %s", program->directory,
+                          strerror(errno));
         return NULL;
     }
     if (program->path && access(program->path, X_OK) == 0)
         return sy_memory_string(program->path);
     found = sy_program_find(program->argv[0], &status, &why);
     if (!found) {
-        daemon_start_trouble(daemon, status, "cannot run '%s': %s", program->argv[0], why);
+        daemon_start_tell(daemon, SY_DAEMON_TROUBLE, SY_ALL, status, "cannot run '%s': %s",
+                          program->argv[0], why);
         free(why);
     }
     return found;
@@ -124,8 +113,9 @@ static bool daemon_start_make_ready(struct sy_daemon *daemon, struct ready *read
         good = ready[i].file != NULL;
         /* Names in the spec are relative to oshrun's directory. */
         if (here >= 0 && fchdir(here) != 0)
-            good = daemon_start_trouble(daemon, 1, "cannot go back to the working directory: %s",
-                                        strerror(errno));
+            good = daemon_start_tell(daemon, SY_DAEMON_TROUBLE, SY_ALL, 1,
+                                     "cannot go back to the working directory: %s",
+                                     strerror(errno));
         sy_environ_build(&ready[i].env, program->bare, program->changes);
         snprintf(number, sizeof number, "%d", daemon->plan.boot_fd);
         sy_environ_set(&ready[i].env, SY_LAUNCH_FD_ENV, number);
@@ -173,11 +163,11 @@ static void daemon_start_find_shares(struct sy_daemon *daemon, const struct read
     CPU_ZERO(&all);
     sched_getaffinity(0, sizeof all, &all);
     if (!bind->units && (long)daemon->spec->cpus * daemon->count > CPU_COUNT(&all))
-        daemon_start_say(daemon, daemon->spec->pe[0].pe, SY_SAY_OF_SHARING,
-                         "--cpus-per-pe %d: %d PEs on host %s, where this job may use %d "
-                         "processor%s (%s): none is bound",
-                         daemon->spec->cpus, daemon->count, daemon->spec->host, CPU_COUNT(&all),
-                         CPU_COUNT(&all) == 1 ? "" : "s", sy_bind_text(&all, where, sizeof where));
+        daemon_start_tell(daemon, SY_DAEMON_SAY, daemon->spec->pe[0].pe, SY_SAY_OF_SHARING,
+                          "--cpus-per-pe %d: %d PEs on host %s, where this job may use %d "
+                          "processor%s (%s): none is bound",
+                          daemon->spec->cpus, daemon->count, daemon->spec->host, CPU_COUNT(&all),
+                          CPU_COUNT(&all) == 1 ? "" : "s", sy_bind_text(&all, where, sizeof where));
 }
 
 static void daemon_start_report_binding(struct sy_daemon *daemon, int pe, const cpu_set_t *cpus,
@@ -193,17 +183,19 @@ static void daemon_start_report_binding(struct sy_daemon *daemon, int pe, const 
 
         CPU_ZERO(&all);
         sched_getaffinity(0, sizeof all, &all);
-        daemon_start_say(daemon, pe, 0, "PE %d on host %s is not bound: processors %s", pe, host,
-                         sy_bind_text(&all, where, sizeof where));
+        daemon_start_tell(daemon, SY_DAEMON_SAY, pe, 0,
+                          "PE %d on host %s is not bound: processors %s", pe, host,
+                          sy_bind_text(&all, where, sizeof where));
     } else if (daemon->spec->binding == SY_BIND_SHARE) {
-        daemon_start_say(daemon, pe, 0,
-                         "PE %d on host %s is bound to its share of the host: processors %s", pe,
-                         host, sy_bind_text(cpus, where, sizeof where));
+        daemon_start_tell(daemon, SY_DAEMON_SAY, pe, 0,
+                          "PE %d on host %s is bound to its share of the host: processors %s", pe,
+                          host, sy_bind_text(cpus, where, sizeof where));
     } else {
-        daemon_start_say(daemon, pe, 0, "PE %d on host %s is bound to %s %d: processors %s%s", pe,
-                         host, sy_bind_name(daemon->spec->binding), unit,
-                         sy_bind_text(cpus, where, sizeof where),
-                         shared ? ", which it shares with other PEs" : "");
+        daemon_start_tell(daemon, SY_DAEMON_SAY, pe, 0,
+                          "PE %d on host %s is bound to %s %d: processors %s%s", pe, host,
+                          sy_bind_name(daemon->spec->binding), unit,
+                          sy_bind_text(cpus, where, sizeof where),
+                          shared ? ", which it shares with other PEs" : "");
     }
 }
 
@@ -234,13 +226,13 @@ static void daemon_start_warn_of_sharing(struct sy_daemon *daemon, const struct 
         return;
     for (int i = 1; i < bind->units; i++)
         CPU_OR(&all, &all, &bind->unit[i]);
-    daemon_start_say(daemon, daemon->spec->pe[0].pe, SY_SAY_OF_SHARING,
-                     "--bind-to %s: %d PEs on host %s, where this job may use %d %s%s (processors "
-                     "%s): PEs share them and slow each other down; run at most %d PEs there (-n, "
-                     "-N), or leave --bind-to out",
-                     unit, daemon->count, daemon->spec->host, bind->units, unit,
-                     bind->units == 1 ? "" : "s", sy_bind_text(&all, where, sizeof where),
-                     capacity);
+    daemon_start_tell(daemon, SY_DAEMON_SAY, daemon->spec->pe[0].pe, SY_SAY_OF_SHARING,
+                      "--bind-to %s: %d PEs on host %s, where this job may use %d %s%s (processors "
+                      "%s): PEs share them and slow each other down; run at most %d PEs there (-n, "
+                      "-N), or leave --bind-to out",
+                      unit, daemon->count, daemon->spec->host, bind->units, unit,
+                      bind->units == 1 ? "" : "s", sy_bind_text(&all, where, sizeof where),
+                      capacity);
 }
 
 static bool daemon_start_local(struct sy_daemon *daemon, int index, struct ready *ready,
@@ -264,11 +256,13 @@ static bool daemon_start_local(struct sy_daemon *daemon, int index, struct ready
     daemon->plan.envp = ready[wanted->program].env.list;
     rc = sy_child_start(&daemon->plan, cpus, wanted->input, &child, &executed);
     if (!executed)
-        return daemon_start_trouble(daemon, sy_program_status(-rc), "cannot run '%s': %s%s",
-                                    program->argv[0], strerror(-rc), daemon_start_exec_hint(-rc));
+        return daemon_start_tell(daemon, SY_DAEMON_TROUBLE, SY_ALL, sy_program_status(-rc),
+                                 "cannot run '%s': %s%s", program->argv[0], strerror(-rc),
+                                 daemon_start_exec_hint(-rc));
     if (rc != 0)
-        return daemon_start_trouble(daemon, 1, "cannot start PE %d of %d: %s%s", wanted->pe,
-                                    daemon->spec->npes, strerror(-rc), daemon_start_hint(rc));
+        return daemon_start_tell(daemon, SY_DAEMON_TROUBLE, SY_ALL, 1,
+                                 "cannot start PE %d of %d: %s%s", wanted->pe, daemon->spec->npes,
+                                 strerror(-rc), daemon_start_hint(rc));
     local->pid = child.pid;
     local->alive = true;
     daemon->started++;
@@ -293,8 +287,8 @@ static bool daemon_start_prepare(struct sy_daemon *daemon, struct ready *ready,
         char *why = sy_bind_find(bind, daemon->spec->binding);
 
         if (why) {
-            daemon_start_trouble(daemon, 1, "cannot bind PEs to a %s: %s",
-                                 sy_bind_name(daemon->spec->binding), why);
+            daemon_start_tell(daemon, SY_DAEMON_TROUBLE, SY_ALL, 1, "cannot bind PEs to a %s: %s",
+                              sy_bind_name(daemon->spec->binding), why);
             free(why);
             return false;
         }
@@ -304,8 +298,9 @@ static bool daemon_start_prepare(struct sy_daemon *daemon, struct ready *ready,
     daemon->short_before = sy_file_count("/proc/vmstat", "oom_kill ");
     rc = sy_reaper_start(&daemon->reaper, daemon->count);
     if (rc != 0)
-        return daemon_start_trouble(daemon, 1, "cannot start a process: %s%s", strerror(-rc),
-                                    daemon_start_hint(rc));
+        return daemon_start_tell(daemon, SY_DAEMON_TROUBLE, SY_ALL, 1,
+                                 "cannot start a process: %s%s", strerror(-rc),
+                                 daemon_start_hint(rc));
     return true;
 }
 

@@ -47,6 +47,9 @@ struct settings {
 #define AT(member) offsetof(struct settings, member)
 
 // clang-format off
+#define ALGORITHM(ROUTINE, CHOICES, OTHER_NAMES, HELP) \
+    {#ROUTINE "_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.ROUTINE##_algorithm), "auto", CHOICES, 0, 0, \
+     OTHER_NAMES, HELP},
 #define INERT(key, why) {key, SY_OPTION_STRING, SY_OPTION_INERT, 0, "", NULL, 0, 0, NULL, why}
 
 static const struct sy_option rows[] = {
@@ -157,35 +160,28 @@ static const struct sy_option rows[] = {
     {"trap_on_abort", SY_OPTION_BOOL, 0, AT(config.trap_on_abort), "off", NULL, 0, 0, NULL,
      "Raise SIGABRT on a fatal error and in shmem_global_exit, to get a core file or stop in a debugger"},
 
-    {"barrier_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.barrier_algorithm), "auto",
-     "auto|linear|tree|dissem", 0, 0,
-     "SHMEM_BARRIER_ALGO SHMEM_BARRIER_ALL_ALGO SHMEM_SYNC_ALGO SHMEM_SYNC_ALL_ALGO",
-     "How the PEs of a team wait for each other: the first PE gathers the others' words and answers "
-     "(linear), the same along a tree (tree), or rounds in which the distance doubles (dissem); auto "
-     "is by far the fastest on one node; tree and linear have fewer messages, for many more PEs than "
-     "processors"},
-    {"bcast_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.bcast_algorithm), "auto",
-     "auto|linear|tree", 0, 0, "SHMEM_BROADCAST_ALGO",
-     "How a broadcast reaches the PEs of a team: all read from the root (linear), or each from its "
-     "parent in a tree (tree)"},
-    {"reduce_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.reduce_algorithm), "auto",
-     "auto|linear|tree|recdbl|ring", 0, 0, "SHMEM_REDUCE_ALGO",
-     "How a team reduces: the first PE combines what all have and the others read the result "
-     "(linear), the same along a tree (tree), pairs combine at distances that double (recdbl), or parts "
-     "of the array go around (ring)"},
-    {"scan_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.scan_algorithm), "auto",
-     "auto|linear|ring", 0, 0, NULL,
-     "How a team scans: each PE reads what all before it have (linear), or each hands its result to the "
-     "next (ring)"},
-    {"collect_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.collect_algorithm), "auto",
-     "auto|linear", 0, 0, "SHMEM_COLLECT_ALGO",
-     "How a collect joins the parts: each PE reads all parts (auto), or the first PE does and the others "
-     "read the result (linear)"},
-    {"fcollect_algorithm", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(config.fcollect_algorithm), "auto",
-     "auto|linear|ring|recdbl", 0, 0, "SHMEM_FCOLLECT_ALGO",
-     "How an fcollect joins the parts: each PE reads all parts (auto), the first PE does and the others "
-     "read the result (linear), each reads one part at a time from its neighbour (ring), or twice as much "
-     "in each step (recdbl)"},
+    ALGORITHM(barrier, "auto|linear|tree|dissem",
+              "SHMEM_BARRIER_ALGO SHMEM_BARRIER_ALL_ALGO SHMEM_SYNC_ALGO SHMEM_SYNC_ALL_ALGO",
+              "How the PEs of a team wait for each other: the first PE gathers the others' words and answers "
+              "(linear), the same along a tree (tree), or rounds in which the distance doubles (dissem); auto "
+              "is by far the fastest on one node, and a tree where nodes outnumber processors")
+    ALGORITHM(bcast, "auto|linear|tree", "SHMEM_BROADCAST_ALGO",
+              "How a broadcast reaches the PEs of a team: all read from the root (linear), or each from its "
+              "parent in a tree (tree)")
+    ALGORITHM(reduce, "auto|linear|tree|recdbl|ring", "SHMEM_REDUCE_ALGO",
+              "How a team reduces: the first PE combines what all have and the others read the result "
+              "(linear), the same along a tree (tree), pairs combine at distances that double (recdbl), or parts "
+              "of the array go around (ring)")
+    ALGORITHM(scan, "auto|linear|ring", NULL,
+              "How a team scans: each PE reads what all before it have (linear), or each hands its result to the "
+              "next (ring)")
+    ALGORITHM(collect, "auto|linear", "SHMEM_COLLECT_ALGO",
+              "How a collect joins the parts: each PE reads all parts (auto), or the first PE does and the others "
+              "read the result (linear)")
+    ALGORITHM(fcollect, "auto|linear|ring|recdbl", "SHMEM_FCOLLECT_ALGO",
+              "How an fcollect joins the parts: each PE reads all parts (auto), the first PE does and the others read "
+              "the result (linear), each reads one part at a time from its neighbour (ring), or twice as much in each "
+              "step (recdbl)")
     {"coll_radix", SY_OPTION_INT, SY_OPTION_JOB, AT(config.coll_radix), "4", NULL, 2, 1 << 20, NULL,
      "Children of each PE in the trees of the collective routines"},
 
@@ -224,6 +220,7 @@ static const struct sy_option rows[] = {
 };
 // clang-format on
 #undef INERT
+#undef ALGORITHM
 #undef AT
 
 /* ---- SHMEM_DEBUG ---- */

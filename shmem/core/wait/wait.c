@@ -55,9 +55,8 @@
  * yield then, and it takes as long as a poll, during which arrivals go unnoticed. */
 #define POLLS_A_YIELD 8
 
-/* How long a thread does not yield after a yield that others' computing made long, where every PE
- * has a processor. A PE that looked for microseconds between two such yields would hardly ever run
- * at the same time as the one that it waits for. It keeps about what the kernel gives to each. */
+/* Where every PE has a processor: how long a thread does not yield after a yield that others'
+ * computing made long. PEs that look for microseconds between such yields hardly run together. */
 #define KEEPS_NS UINT64_C(4000000)
 
 uint32_t sy_wait_looks = LOOKS_ALONE;

@@ -486,18 +486,19 @@ static int interfaces_check_list(const char *setting, const char *list, bool *ex
 
 int sy_interfaces_choose(const char *setting, const char *list, int family,
                          const struct sy_interface *all, size_t count,
-                         const struct sy_interface **chosen, size_t *chosen_count,
+                         const struct sy_interface ***chosen, size_t *chosen_count,
                          struct sy_error *err)
 {
-    struct choice choice = {list, family, all, count, chosen, 0};
+    struct choice choice = {list, family, all, count, calloc(count + 1, sizeof **chosen), 0};
     struct element element;
     bool automatic;
     char there[256];
     int rc = interfaces_check_list(setting, list, &automatic, err);
 
     *chosen_count = 0;
-    if (rc)
-        return rc;
+    *chosen = choice.chosen;
+    if (rc || !choice.chosen)
+        return rc ? rc : sy_fail(err, ENOMEM, "no memory to choose network interfaces in");
     if (automatic)
         interfaces_choose_automatically(&choice);
     while (interfaces_next_element(&list, &element) == 1) {

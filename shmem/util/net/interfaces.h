@@ -99,12 +99,12 @@ int sy_interfaces_list(struct sy_interface **all, size_t *count);
 /* What the user wrote is `list`, in the setting called `setting`: names, patterns of names and
  * networks, those with "!" before them being left out: "eth0,ib*,10.0.0.0/8,!docker*"; "auto" or a
  * list that only leaves out stands for what is there. Chooses in the order of preference; what
- * "auto" finds ends with an address of loopback, for PEs of the same machine. `chosen` has room for
- * `count`. family: enum sy_ip_family. -EINVAL: the list makes no sense, or fits nothing here;
- * -ENODEV: there is no address at all. */
+ * "auto" finds ends with an address of loopback, for PEs of the same machine. `chosen` is to be
+ * freed, after an error too. family: enum sy_ip_family. -EINVAL: the list makes no sense, or fits
+ * nothing here; -ENODEV: there is no address at all; -ENOMEM. */
 int sy_interfaces_choose(const char *setting, const char *list, int family,
                          const struct sy_interface *all, size_t count,
-                         const struct sy_interface **chosen, size_t *chosen_count,
+                         const struct sy_interface ***chosen, size_t *chosen_count,
                          struct sy_error *err);
 
 /* "5000:5100", or "" for any port: *first 0. -EINVAL and err otherwise. */

@@ -18,11 +18,8 @@ void sy_ofi_offers_open(struct ofi_state *ofi)
     sy_ofi_offers_close(ofi);
     if (sy_interfaces_list(&ofi->offers.all, &count))
         return;
-    ofi->offers.preferred = calloc(count + 1, sizeof *ofi->offers.preferred);
-    if (!ofi->offers.preferred ||
-        sy_interfaces_choose("SHMEM_OFI_DOMAIN", "auto", SY_IP_ANY, ofi->offers.all, count,
-                             ofi->offers.preferred, &ofi->offers.count, &why))
-        ofi->offers.count = 0;
+    sy_interfaces_choose("SHMEM_OFI_DOMAIN", "auto", SY_IP_ANY, ofi->offers.all, count,
+                         &ofi->offers.preferred, &ofi->offers.count, &why);
 }
 
 void sy_ofi_offers_close(struct ofi_state *ofi)

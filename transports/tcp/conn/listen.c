@@ -152,11 +152,8 @@ static int listen_on_chosen(struct tcp_net *net, struct sy_bound *bound, struct 
     if (rc)
         return net->host->fail(err, -rc, "the list of network interfaces: %s%s", strerror(-rc),
                                sy_denied_hint(rc));
-    chosen = calloc(net->mine_count + 1, sizeof *chosen);
-    if (!chosen)
-        return net->host->fail(err, ENOMEM, "no memory for a list of network interfaces");
     rc = sy_interfaces_choose("SHMEM_TCP_INTERFACES", net->settings->interfaces,
-                              net->settings->family, net->mine, net->mine_count, chosen, &count,
+                              net->settings->family, net->mine, net->mine_count, &chosen, &count,
                               err);
     if (!rc && count > TCP_ENDPOINTS) {
         chosen[TCP_ENDPOINTS - 1] = chosen[count - 1]; /* loopback, if any */

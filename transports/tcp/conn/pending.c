@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "transports/tcp/conn/pending.h"
+#include "util/net/io.h"
 
 #define SILENT    (500 * TCP_MILLISECOND)
 #define LAST_LOOK (100 * TCP_MILLISECOND)
@@ -391,11 +392,9 @@ static void pending_answered(struct tcp_pending *pending)
 static bool pending_connected(struct tcp_pending *pending)
 {
     struct sockaddr_storage peer;
-    int code = 0;
-    socklen_t length = sizeof code, size = sizeof peer;
+    socklen_t size = sizeof peer;
+    int code = -sy_net_connected(pending->watch.fd);
 
-    if (getsockopt(pending->watch.fd, SOL_SOCKET, SO_ERROR, &code, &length))
-        code = errno;
     if (code)
         return pending_failed(pending, code, strerror(code));
     if (getpeername(pending->watch.fd, (struct sockaddr *)&peer, &size))
