@@ -20,10 +20,6 @@ _Static_assert(FLAG_FOLD >= SY_TREE_PLACES, "a flag is missing for the tree");
  * or from a child. */
 enum { PART_MINE, PART_FOLD, PART_RESULT, PART_ROUND };
 
-/* Bytes of a piece at most: more would leave the first cache where processors are short, and take
- * longer whole than in halves where they are not. */
-#define MOST_PIECE(NODES) ((size_t)(sy_tree_fits(NODES) ? 8192 : 16384))
-
 /* What a message costs, in bytes that a line carries meanwhile: as machines with sockets have it.
  */
 #define MESSAGE_BYTES ((size_t)40 << 10)
@@ -125,12 +121,13 @@ static size_t reduce_nodes_parts(const struct sy_nodes *nodes, const struct sy_p
     return PART_ROUND + (sy_tree_fits(nodes) ? sy_tree_children(&first) : (unsigned)p->rounds);
 }
 
-/* Bytes that go through the leaders' scratch space at a time: all parts must fit into it. */
+/* Bytes that go through the leaders' scratch space at a time: all parts must fit into it. More
+ * would leave the first cache where processors are short, and else take longer than in halves. */
 static size_t reduce_nodes_piece_bytes(const struct sy_group *group, const struct sy_pairs *p)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     size_t each = sy_notify_room(group) / reduce_nodes_parts(nodes, p);
-    size_t most = MOST_PIECE(nodes);
+    size_t most = sy_tree_fits(nodes) ? 8192 : nodes->count == 2 ? 32768 : 16384;
 
     return (each < most ? each : most) / SY_LINE * SY_LINE;
 }
