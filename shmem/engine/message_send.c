@@ -230,14 +230,13 @@ static bool message_send_all(struct sy_message_peer *peer)
     char none[SY_MESSAGE_HEAD];
     uint64_t before = peer->sent;
 
+    atomic_store(&peer->engine.tx.blocked, false); /* a fence before the tail is read */
     message_send_pieces(peer);
     bool all = message_send_answers(peer) && message_send_requests(peer);
     uint64_t sent = sy_tx_sent(&peer->engine.tx);
 
     if (all && (atomic_load(&peer->due) || message_send_asks(peer, sent)))
-        all = message_send_one(peer, SY_MESSAGE_REQUESTS, none + sizeof none, 0, sent);
-    if (all)
-        atomic_store_explicit(&peer->engine.tx.blocked, false, memory_order_relaxed);
+        message_send_one(peer, SY_MESSAGE_REQUESTS, none + sizeof none, 0, sent);
     return peer->sent != before;
 }
 
