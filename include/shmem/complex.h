@@ -1,6 +1,5 @@
-/* The routines of complex types for std::complex, which C++ lays out as C does its own: programs
- * hand over such arrays without a cast. It is a template's argument here, so nothing is included.
- * A program may have included shmem.h as extern "C". */
+/* The routines of complex types for std::complex, which C++ lays out as C does its own. As the
+ * argument of a template it needs no header. shmem.h may have been included as extern "C". */
 #ifndef SY_SHMEM_COMPLEX_H
 #define SY_SHMEM_COMPLEX_H
 

@@ -163,9 +163,8 @@ static size_t reduce_halves_chunk(const struct part *p, uint64_t back, uint64_t 
 }
 
 /* In step s the share of the node s places before goes on to the next node, as far as it has been
- * combined; so the share of this node comes last. While a chunk is awaited that has not come yet,
- * others are sent, up to a share ahead: a line is full, however long it is. True: what was sent may
- * be changed only after sy_notify_sent. */
+ * combined; so the share of this node comes last. While a chunk is awaited others are sent, up to a
+ * share ahead. True: what was sent may be changed only after sy_notify_sent. */
 static bool reduce_halves_around(const struct part *p, const struct sy_notify *notify)
 {
     int after = sy_group_like(p->group, sy_nodes_after(p->nodes, 1)), count = p->nodes->count;

@@ -83,8 +83,7 @@ bool sy_combine_put(struct sy_engine_ctx *ctx, struct sy_engine_peer *peer, cons
     sy_engine_end(peer);
     if (begin)
         sy_engine_send_later(peer, true);
-    else if (combine_waiting(peer) >= peer->flush.most &&
-             !atomic_load_explicit(&peer->tx.blocked, memory_order_relaxed))
+    else if (combine_waiting(peer) >= peer->flush.most && sy_tx_is_free(&peer->tx))
         peer->engine->ops->send(peer);
     return true;
 }

@@ -130,10 +130,7 @@ SY_INLINE void sy_engine_done(struct sy_engine_ctx *ctx, struct sy_engine_peer *
         break;
     case SY_FLUSH_FULL:
         sy_flush_filled(&peer->flush);
-        /* Who ends `blocked` sends what there is then, behind a fence too. So either it sees the
-         * tail, or this thread that the stream is not blocked: nothing else would send it. */
-        atomic_thread_fence(memory_order_seq_cst);
-        if (!atomic_load_explicit(&peer->tx.blocked, memory_order_relaxed))
+        if (sy_tx_is_free(&peer->tx))
             peer->engine->ops->send(peer);
         break;
     default: /* a thread waits for this request: an outdated `blocked` must not hold it */

@@ -48,6 +48,15 @@ static inline uint64_t sy_tx_tail(const struct sy_tx *tx)
     return atomic_load_explicit(&tx->tail, memory_order_acquire);
 }
 
+/* Whether to send what has been committed. Who ends `blocked` then sends all, behind a fence: it
+ * sees the tail, or this thread that the stream is free. */
+static inline bool sy_tx_is_free(const struct sy_tx *tx)
+{
+    if (atomic_load_explicit(&tx->blocked, memory_order_relaxed))
+        atomic_thread_fence(memory_order_seq_cst);
+    return !atomic_load_explicit(&tx->blocked, memory_order_relaxed);
+}
+
 static inline uint64_t sy_tx_sent(const struct sy_tx *tx)
 {
     return atomic_load_explicit(&tx->sent, memory_order_relaxed);

@@ -20,8 +20,7 @@ enum {
     DESCRIPTORS_OF_OSHRUN = 24 /* and what a PE needs besides while it is started */
 };
 
-/* Tells the launcher: SY_DAEMON_TROUBLE, which ends the start, or a line for the user about a PE.
- * Returns false. */
+/* Tells the launcher what the user will read. Returns false. */
 __attribute__((format(printf, 5, 6))) static bool
 daemon_start_tell(struct sy_daemon *daemon, unsigned type, int pe, int number, const char *fmt, ...)
 {

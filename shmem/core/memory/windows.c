@@ -246,9 +246,8 @@ bool sy_windows_has(unsigned window, int pe)
     return sy_windows.entry[window].peer[pe] || (sy_windows.late && sy_windows.late[pe]);
 }
 
-/* Several threads may be the first to use a PE: one of the program's, and the progress thread,
- * which serves other nodes. Who finds the flag at 0 finds the addresses, since it is cleared after
- * them. If the mapping ends the job its reports may come here again, with the mutex held. */
+/* Any thread may be the first. Who finds the flag at 0 finds the addresses, which are set before.
+ * If the mapping ends the job its reports may come here again, with the mutex held. */
 char *sy_windows_first_use(unsigned window, int pe)
 {
     static pthread_mutex_t mapping = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;

@@ -55,8 +55,8 @@
  * yield then, and it takes as long as a poll, during which arrivals go unnoticed. */
 #define POLLS_A_YIELD 8
 
-/* Where every PE has a processor: how long a thread does not yield after a yield that others'
- * computing made long. PEs that look for microseconds between such yields hardly run together. */
+/* Where every PE has a processor, and memory is mapped: how long a thread does not yield after a
+ * long yield, as beside a busy process. PEs that look for microseconds then hardly run together. */
 #define KEEPS_NS UINT64_C(4000000)
 
 uint32_t sy_wait_looks = LOOKS_ALONE;
@@ -255,7 +255,7 @@ static void wait_yield(uint64_t now)
     uint64_t back = sy_clock_ns();
     if (policy.sleeps_soon)
         sy_displaced_yielded(&displaced, now, back);
-    else if (!policy.crowded && back - now >= SY_DISPLACED_NS)
+    else if (!policy.crowded && !policy.polls && back - now >= SY_DISPLACED_NS)
         keeps_until = back + KEEPS_NS;
 }
 

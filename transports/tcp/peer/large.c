@@ -22,8 +22,7 @@
 
 #define FRACTION 16  /* of SHMEM_TCP_STRIPE, from which transfers are spread where that pays */
 #define MODEST   128 /* connections of a process beyond which more are not opened for that */
-
-#define OPENING (TCP_SECOND / 2) /* most that a first transfer waits for further streams */
+#define OPENING  (TCP_SECOND / 2) /* most that a first transfer waits for further streams */
 
 /* The streams of one transfer, and how far it has got on each. */
 struct spread {
