@@ -136,21 +136,18 @@ static void crash_find_file(uintptr_t at, char *file, size_t room)
 static void crash_explain_lost(uintptr_t at)
 {
     char file[300];
+    unsigned window;
+    uint64_t offset;
+    int pe = sy_windows_mapped((const void *)at, &window, &offset);
 
-    for (unsigned w = 0; w < SY_REGIONS; w++) {
-        const struct sy_window_entry *entry = &sy_windows.entry[w];
-        for (int pe = 0; entry->peer && pe < sy_world.npes; pe++) {
-            if (!entry->peer[pe] || at - (uintptr_t)entry->peer[pe] >= entry->own.length)
-                continue;
-            crash_find_file(at, file, sizeof file);
-            sy_log(SY_LOG_ERROR, "",
-                   "  the address is in the %s of PE %d, in %s: somebody has shortened this file, "
-                   "or its disk is full, or gone",
-                   entry->heap ? entry->heap->name : "memory", pe,
-                   *file ? file : "an unknown file");
-            return;
-        }
-    }
+    if (pe < 0)
+        return;
+    crash_find_file(at, file, sizeof file);
+    sy_log(SY_LOG_ERROR, "",
+           "  the address is in the %s of PE %d, in %s: somebody has shortened this file, or its "
+           "disk is full, or gone",
+           sy_windows.entry[window].heap ? sy_windows.entry[window].heap->name : "memory", pe,
+           *file ? file : "an unknown file");
 }
 
 /* The handler. A signal that another process or raise() has sent does not come again by itself, so

@@ -23,6 +23,15 @@ void sy_rma_check_pe(const char *what, int pe)
 static SY_COLD void core_rma_bad_address(const char *what, const void *address, int pe)
 {
     const struct sy_region *heap = &sy_windows.entry[SY_WINDOW_HEAP].own;
+    unsigned window;
+    uint64_t offset;
+    int where = sy_windows_mapped(address, &window, &offset);
+
+    if (where >= 0)
+        sy_fatal("%s with PE %d: address %p is not symmetric: PE %d's memory is there in this "
+                 "process, as shmem_ptr tells. The symmetric address of what is there is %p",
+                 sy_callsite_routine(what), pe, address, where,
+                 (void *)((char *)sy_windows.entry[window].own.base + offset));
     sy_fatal(
         "%s with PE %d: address %p is not symmetric: it is neither in the symmetric heap (%p, "
         "%zu bytes) or a memory space nor a global or static variable of the executable. Local "

@@ -233,6 +233,8 @@ static void commit(const char *what)
         shmem_barrier(0, 0, 1, sync_array);
     else if (strcmp(what, "pe") == 0)
         shmem_long_p(to, 1, 9);
+    else if (strcmp(what, "elsewhere") == 0)
+        shmem_long_g(shmem_ptr(to, next), next);
     else if (strcmp(what, "local") == 0 || strcmp(what, "slowly") == 0)
         shmem_long_g(&local, next);
     else if (strcmp(what, "length") == 0)

@@ -347,3 +347,17 @@ void *sy_windows_memory(int pe, unsigned window, uint64_t offset, size_t length)
     char *base = sy_windows_peer(window, pe);
     return base ? base + offset : NULL;
 }
+
+int sy_windows_mapped(const void *address, unsigned *window, uint64_t *offset)
+{
+    for (unsigned w = 0; w < SY_REGIONS; w++) {
+        const struct sy_window_entry *entry = &sy_windows.entry[w];
+        for (int pe = 0; entry->peer && pe < npes_open; pe++) {
+            *offset = (uintptr_t)address - (uintptr_t)entry->peer[pe];
+            *window = w;
+            if (entry->peer[pe] && *offset < entry->own.length)
+                return pe;
+        }
+    }
+    return -1;
+}

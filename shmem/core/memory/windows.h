@@ -231,4 +231,7 @@ void *sy_windows_own(uint64_t window, uint64_t offset, size_t length);
  * NULL. */
 void *sy_windows_memory(int pe, unsigned window, uint64_t offset, size_t length);
 
+/* Whose window is mapped at an address of this process: a PE, or -1. For messages. */
+int sy_windows_mapped(const void *address, unsigned *window, uint64_t *offset);
+
 #endif
