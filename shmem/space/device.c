@@ -144,14 +144,20 @@ static void device_find(int type, struct sy_error *err)
     struct sy_error why = {""};
     size_t count;
     struct sy_plugin *found = sy_plugins_find("device", &count);
+    char unread[400];
     bool open = false;
 
     for (size_t i = 0; i < count && !open; i++)
         open = device_try(&found[i], type, &why);
     sy_plugins_free(found, count);
-    if (!open && *why.text)
+    if (open)
+        return;
+    sy_plugins_unread(unread, sizeof unread);
+    if (*why.text)
         *err = why;
-    else if (!open)
+    else if (*unread)
+        sy_fail(err, ENODEV, "the plugins for devices were not found; their directory %s", unread);
+    else
         sy_fail(err, ENODEV, "there is no plugin for this type of device");
 }
 

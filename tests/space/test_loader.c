@@ -2,6 +2,7 @@
  * there is none. The core's settings and host are this file's. */
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "core/start/config.h"
@@ -100,6 +101,17 @@ START_TEST(types_that_nobody_has_are_refused_in_words)
 }
 END_TEST
 
+/* Without descriptors no directory can be read, which is another reason than a plugin that is not
+ * there. */
+START_TEST(want_of_descriptors_is_told_from_want_of_a_plugin)
+{
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = 1024};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    ck_assert_ptr_null(sy_device_open(SY_DEVICE_CPU, &err));
+    ck_assert_msg(strstr(err.text, "Too many open files"), "%s", err.text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("loader");
@@ -112,6 +124,7 @@ int main(void)
     tcase_add_test(all, devices_are_found_by_type_and_opened_once);
     tcase_add_test(all, calls_that_a_plugin_lacks_fail_in_words);
     tcase_add_test(all, types_that_nobody_has_are_refused_in_words);
+    tcase_add_test(all, want_of_descriptors_is_told_from_want_of_a_plugin);
     suite_add_tcase(suite, all);
     return suite_run(suite);
 }
