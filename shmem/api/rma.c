@@ -65,7 +65,9 @@ SY_SIZES_AND_MEM(DEFINE_SIZED)
         const TYPE *there = sy_window_reach_or(source, pe, &elsewhere); \
         if (SY_LIKELY(there != NULL)) { \
             sy_wait_looked(there == source); \
-            return *(const volatile TYPE *)there; \
+            TYPE value = *(const volatile TYPE *)there; \
+            atomic_thread_fence(memory_order_acquire); /* as sy_get_over */ \
+            return value; \
         } \
         TYPE copy; \
         (elsewhere ? sy_get_elsewhere : sy_get_far)(ctx, &copy, source, sizeof copy, pe, SY_BLOCKING); \

@@ -214,7 +214,7 @@ static __attribute__((cold)) void core_rma_slow(shmem_ctx_t ctx, void *remote, v
         core_rma_copy(target.here, local, length);
     } else {
         core_rma_copy(local, target.here, length);
-        sy_wait_looked(target.here == remote);
+        sy_get_over(target.here == remote);
     }
 }
 
@@ -250,7 +250,7 @@ void sy_get_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t le
         return;
     }
     sy_copy(dest, there, length);
-    sy_wait_looked(there == source);
+    sy_get_over(there == source);
 }
 
 /* ---- strided ---- */
@@ -323,7 +323,7 @@ static void core_rma_strided(shmem_ctx_t ctx, char *remote, char *local, ptrdiff
     }
     if (target.here && !staged) {
         core_rma_stride(local, target.here, local_stride, remote_stride, block, blocks);
-        sy_wait_looked(target.here == remote);
+        sy_get_over(target.here == remote);
         return;
     }
     const struct sy_strided t = {.first = sy_rma_transfer(&target, local, 0, pe),

@@ -166,6 +166,14 @@ SY_INLINE void sy_put(shmem_ctx_t ctx, void *dest, const void *source, size_t le
         sy_put_far(ctx, dest, source, length, pe, flags);
 }
 
+/* The end of a get that has read mapped memory; own: this PE's. What follows it must not be done
+ * before those loads; on x86 no processor does that, and the fence is no instruction. */
+SY_INLINE void sy_get_over(bool own)
+{
+    atomic_thread_fence(memory_order_acquire);
+    sy_wait_looked(own);
+}
+
 /* get: length bytes from source on PE pe to dest here. */
 SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
                       unsigned flags)
@@ -178,7 +186,7 @@ SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t le
         return;
     }
     sy_copy(dest, there, length);
-    sy_wait_looked(there == source);
+    sy_get_over(there == source);
 }
 
 /* Strided transfers; strides and block length in bytes. */
