@@ -230,7 +230,8 @@ static bool message_send_all(struct sy_message_peer *peer)
     char none[SY_MESSAGE_HEAD];
     uint64_t before = peer->sent;
 
-    atomic_store(&peer->engine.tx.blocked, false); /* a fence before the tail is read */
+    atomic_store_explicit(&peer->engine.tx.blocked, false, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst); /* before the tail is read */
     message_send_pieces(peer);
     bool all = message_send_answers(peer) && message_send_requests(peer);
     uint64_t sent = sy_tx_sent(&peer->engine.tx);
