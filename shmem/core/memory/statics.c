@@ -340,6 +340,7 @@ __attribute__((constructor(101))) static void sy_statics_start(void)
 
     sy_standard_keep();
     page_size = (uint64_t)sysconf(_SC_PAGESIZE);
+    s.identity = page_size; /* where a range begins depends on it */
     dl_iterate_phdr(statics_collect_ranges, &s);
     dl_iterate_phdr(statics_collect_identity, &s.identity);
     qsort(s.range, s.ranges, sizeof s.range[0], larger_first);
