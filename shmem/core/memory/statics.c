@@ -95,8 +95,10 @@ static int statics_collect_constants(struct dl_phdr_info *info, size_t size, voi
             continue;
         }
         if (lo < hi)
-            found->range[found->count++] = (struct sy_statics_range){.base = (char *)lo,
-                                                                     .length = hi - lo};
+            found->range[found->count++] = (struct sy_statics_range){
+                .base = (char *)lo,
+                .length = hi - lo,
+                .protection = p->p_flags & PF_X ? PROT_EXEC : 0};
     }
     return 1;
 }
@@ -107,10 +109,14 @@ static int lower_first(const void *a, const void *b)
     return (x->base > y->base) - (x->base < y->base);
 }
 
+/* What is only code is last: where linkers put pages of 64 KiB between segments there may be more
+ * ranges of constants than windows for them. */
 static int larger_first(const void *a, const void *b)
 {
     const struct sy_statics_range *x = a, *y = b;
-    return (x->length < y->length) - (x->length > y->length);
+    int code = (x->protection & PROT_EXEC) - (y->protection & PROT_EXEC);
+
+    return code ? code : (x->length < y->length) - (x->length > y->length);
 }
 
 static void statics_find_constants(struct sy_statics *s)
@@ -125,6 +131,7 @@ static void statics_find_constants(struct sy_statics *s)
         if (last && found.range[i].base < last->base + last->length + page_size) {
             size_t to = (size_t)(found.range[i].base - last->base) + found.range[i].length;
             last->length = to > last->length ? to : last->length;
+            last->protection &= found.range[i].protection;
         } else {
             found.range[joined++] = found.range[i];
         }
