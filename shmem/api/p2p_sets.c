@@ -64,8 +64,8 @@ DEFINE_SEARCH(uint64_t)
 /* The comparison that is true exactly where cmp is false: their numbers make pairs. */
 static int p2p_sets_opposite(int cmp)
 {
-    _Static_assert(SHMEM_CMP_NE == (SHMEM_CMP_EQ ^ 1) && SHMEM_CMP_LE == (SHMEM_CMP_GT ^ 1) &&
-                       SHMEM_CMP_GE == (SHMEM_CMP_LT ^ 1),
+    _Static_assert(SHMEM_CMP_NE == (1 ^ SHMEM_CMP_EQ) && SHMEM_CMP_LE == (1 ^ SHMEM_CMP_GT) &&
+                       SHMEM_CMP_GE == (1 ^ SHMEM_CMP_LT),
                    "a comparison and its opposite differ in the lowest bit");
     if (cmp < 0 || cmp > SHMEM_CMP_GE)
         sy_p2p_bad_comparison(cmp);

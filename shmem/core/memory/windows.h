@@ -9,6 +9,7 @@
 #ifndef SY_CORE_WINDOWS_H
 #define SY_CORE_WINDOWS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -108,8 +109,8 @@ SY_INLINE const struct sy_hot_space *sy_hot_space_of(const void *address, size_t
         return &sy_hot.space;
     *room = sy_hot_own.space.length;
     *offset = (uintptr_t)address - sy_hot_own.space.base;
-    return *offset < *room &&
-                   sy_hot_own.version == __atomic_load_n(&sy_windows_version, __ATOMIC_ACQUIRE)
+    return *offset < *room && sy_hot_own.version ==
+                                  atomic_load_explicit(&sy_windows_version, memory_order_acquire)
                ? &sy_hot_own.space
                : NULL;
 }
