@@ -58,8 +58,8 @@ static bool probe_print_some(FILE *out, const struct sy_interface *all, size_t c
  * machine may by loopback; another machine does not know the token. */
 static void probe_print_addresses(FILE *out)
 {
-    struct sy_interface *all;
-    size_t count;
+    struct sy_interface *all = NULL;
+    size_t count = 0;
 
     if (sy_interfaces_list(&all, &count) != 0)
         return;

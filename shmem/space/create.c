@@ -89,7 +89,7 @@ static int create_judge(const struct creation *c)
 static void create_note(struct creation *c, int rc, const struct sy_error *err)
 {
     c->mine.code = rc;
-    snprintf(c->mine.why, sizeof c->mine.why, "%s", *err->text ? err->text : strerror(-rc));
+    snprintf(c->mine.why, sizeof c->mine.why, "%.239s", *err->text ? err->text : strerror(-rc));
 }
 
 /* ---- first: the pool of this PE ---- */

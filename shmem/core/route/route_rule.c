@@ -235,8 +235,8 @@ bool sy_route_rules_use_nets(void)
 /* Each address is a byte of family (4 or 6) and 16 bytes. */
 size_t sy_route_rules_addresses(char *buffer, size_t room)
 {
-    struct sy_interface *all;
-    size_t count, used = 0;
+    struct sy_interface *all = NULL;
+    size_t count = 0, used = 0;
 
     if (sy_interfaces_list(&all, &count))
         return 0;

@@ -66,7 +66,7 @@ void sy_race_again(struct sy_race *race, unsigned attempt, uint64_t due)
 
 const char *sy_race_text(const struct sy_race *race, char *text)
 {
-    char more[48] = "";
+    char more[40] = "";
 
     if (race->unnoted)
         snprintf(more, sizeof more, "; and %u more address%s", race->unnoted,
