@@ -7,8 +7,9 @@
 
 /* ---- put, get, put_signal of elements of one type or size ---- */
 
-#define ADD(WHAT, PE, ...) \
-    sy_stream_add_rma(stream, SY_ROUTINE, WHAT, (struct sy_stream_rma){__VA_ARGS__}, PE)
+#define TRANSFER(WHAT, PE, ...) \
+    sy_stream_transfer(stream, SY_ROUTINE, WHAT, &(union sy_stream_to){__VA_ARGS__}, PE)
+#define ADD(WHAT, PE, ...) TRANSFER(WHAT, PE, .rma = {__VA_ARGS__})
 #define ELEMENTS(BYTES) .dest = dest, .source = source, .length = (BYTES)
 
 #define DEFINE_CONTIGUOUS(PUT, GET, TYPE, BYTES) \
@@ -34,7 +35,9 @@ SY_SIZES_AND_MEM(DEFINE_SIZED)
 
 #define DEFINE_ELEMENT(NAME, TYPE) \
     SY_DEFINE_ON_STREAM(void, NAME##_p, (TYPE *dest, TYPE value, int pe), \
-                        sy_stream_add_p(stream, SY_ROUTINE, dest, &value, sizeof value, pe);) \
+                        union sy_stream_to to = {.p = {.dest = dest, .length = sizeof value}}; \
+                        memcpy(to.p.value, &value, sizeof value); \
+                        sy_stream_transfer(stream, SY_ROUTINE, SY_STREAM_P, &to, pe);) \
     SY_DEFINE_ON_STREAM(void, NAME##_g, (TYPE *dest, const TYPE *source, int pe), \
                         ADD(SY_STREAM_GET, pe, ELEMENTS(sizeof(TYPE)));)
 SY_RMA_TYPES(DEFINE_ELEMENT)
@@ -44,9 +47,7 @@ SY_RMA_TYPES(DEFINE_ELEMENT)
 
 #define DEFINE_BLOCKS(WHAT, NAME, PARAMETERS, ...) \
     SY_DEFINE_ON_STREAM(void, NAME, PARAMETERS, \
-                        sy_stream_add_strided(stream, SY_ROUTINE, WHAT, \
-                                              &(struct sy_stream_strided){dest, source, __VA_ARGS__}, \
-                                              pe);)
+                        TRANSFER(WHAT, pe, .strided = {dest, source, __VA_ARGS__});)
 #define DEFINE_STRIDED(WHAT, SINGLE, BLOCKS, TYPE, BYTES) \
     DEFINE_BLOCKS(WHAT, SINGLE, \
                   (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
@@ -74,10 +75,9 @@ SY_SIZES(DEFINE_SIZED)
 
 #define DEFINE_AMO(NAME, TYPE, PARAMETERS, OP, OBJECT, RESULT, OPERAND, COMPARE) \
     SY_DEFINE_ON_STREAM(void, NAME, PARAMETERS, \
-                        sy_stream_add_amo(stream, SY_ROUTINE, \
-                                      (struct sy_stream_amo){OP, sizeof(TYPE), (void *)OBJECT, RESULT, \
-                                                             BITS(TYPE, OPERAND), BITS(TYPE, COMPARE)}, \
-                                      pe);)
+                        TRANSFER(RESULT ? SY_STREAM_FETCH : SY_STREAM_UPDATE, pe, \
+                                 .amo = {OP, sizeof(TYPE), (void *)OBJECT, RESULT, \
+                                         BITS(TYPE, OPERAND), BITS(TYPE, COMPARE)});)
 
 #define DEFINE_EXTENDED(NAME, TYPE) \
     DEFINE_AMO(NAME##_atomic_fetch, TYPE, (TYPE *fetch, const TYPE *source, int pe), SY_AMO_FETCH, \

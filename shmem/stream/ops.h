@@ -22,18 +22,9 @@ enum sy_stream_transfer {
     SY_STREAM_PE_QUIET /* of the `length` PEs at `source` */
 };
 
-void sy_stream_add_rma(struct sy_stream *stream, const char *routine, enum sy_stream_transfer what,
-                       struct sy_stream_rma rma, int pe);
-
-/* One element, of 16 bytes at most, whose value is copied. */
-void sy_stream_add_p(struct sy_stream *stream, const char *routine, void *dest, const void *value,
-                     size_t length, int pe);
-
-void sy_stream_add_strided(struct sy_stream *stream, const char *routine,
-                           enum sy_stream_transfer what, const struct sy_stream_strided *blocks,
-                           int pe);
-void sy_stream_add_amo(struct sy_stream *stream, const char *routine, struct sy_stream_amo amo,
-                       int pe);
+/* *to is copied, with the value of a p. */
+void sy_stream_transfer(struct sy_stream *stream, const char *routine, enum sy_stream_transfer what,
+                        const union sy_stream_to *to, int pe);
 
 /* ---- wait.c ---- */
 

@@ -122,6 +122,29 @@ struct sy_stream_data {
     bool inclusive;
 };
 
+/* What an operation is about. */
+union sy_stream_to {
+    struct sy_stream_rma rma;
+    struct {
+        void *dest;
+        size_t length;
+        unsigned char value[16];
+    } p;
+    struct sy_stream_strided strided;
+    struct sy_stream_amo amo;
+    struct {
+        struct sy_stream_set set;
+        size_t at, *indices, *result;
+        unsigned orders; /* for which the comparison is true: wait.c */
+    } wait;
+    struct sy_stream_data together;
+    struct {
+        void (*fn)(void *);
+        void *arg;
+    } call;
+    struct sy_point *point;
+};
+
 /* An operation. Who adds it fills in `to` and what its kind needs. */
 struct sy_stream_op {
     struct sy_stream_op *next;   /* in the stream's queue */
@@ -135,27 +158,7 @@ struct sy_stream_op {
     bool ready;           /* everything before it in its stream is complete */
     bool waits;           /* it is entered with its point */
     size_t calls;         /* functions of the program that its stream has had before it */
-    union {
-        struct sy_stream_rma rma;
-        struct {
-            void *dest;
-            size_t length;
-            unsigned char value[16];
-        } p;
-        struct sy_stream_strided strided;
-        struct sy_stream_amo amo;
-        struct {
-            struct sy_stream_set set;
-            size_t at, *indices, *result;
-            unsigned orders; /* for which the comparison is true: wait.c */
-        } wait;
-        struct sy_stream_data together;
-        struct {
-            void (*fn)(void *);
-            void *arg;
-        } call;
-        struct sy_point *point;
-    } to;
+    union sy_stream_to to;
 };
 
 /* For a stream that takes turns with a queue of another library, such as an OpenCL command queue:

@@ -2,7 +2,6 @@
  * but for room. Strided ones are one message where the transport has that, for which it is waited.
  */
 #include <shmem/constants.h>
-#include <string.h>
 
 #include "core/amo.h"
 #include "core/rma.h"
@@ -106,54 +105,14 @@ static const struct sy_stream_kind kinds[] = {
     [SY_STREAM_PE_QUIET] = {.step = transfer_pe_quiet},
 };
 
-void sy_stream_add_rma(struct sy_stream *stream, const char *routine, enum sy_stream_transfer what,
-                       struct sy_stream_rma rma, int pe)
+void sy_stream_transfer(struct sy_stream *stream, const char *routine, enum sy_stream_transfer what,
+                        const union sy_stream_to *to, int pe)
 {
     struct sy_stream_op *op = sy_stream_new(stream, routine, &kinds[what]);
 
     if (!op)
         return;
-    op->to.rma = rma;
-    op->pe = pe;
-    sy_stream_add(op);
-}
-
-void sy_stream_add_p(struct sy_stream *stream, const char *routine, void *dest, const void *value,
-                     size_t length, int pe)
-{
-    struct sy_stream_op *op = sy_stream_new(stream, routine, &kinds[SY_STREAM_P]);
-
-    if (!op)
-        return;
-    op->to.p.dest = dest;
-    op->to.p.length = length;
-    memcpy(op->to.p.value, value, length);
-    op->pe = pe;
-    sy_stream_add(op);
-}
-
-void sy_stream_add_strided(struct sy_stream *stream, const char *routine,
-                           enum sy_stream_transfer what, const struct sy_stream_strided *blocks,
-                           int pe)
-{
-    struct sy_stream_op *op = sy_stream_new(stream, routine, &kinds[what]);
-
-    if (!op)
-        return;
-    op->to.strided = *blocks;
-    op->pe = pe;
-    sy_stream_add(op);
-}
-
-void sy_stream_add_amo(struct sy_stream *stream, const char *routine, struct sy_stream_amo amo,
-                       int pe)
-{
-    struct sy_stream_op *op = sy_stream_new(
-        stream, routine, &kinds[amo.result ? SY_STREAM_FETCH : SY_STREAM_UPDATE]);
-
-    if (!op)
-        return;
-    op->to.amo = amo;
+    op->to = *to;
     op->pe = pe;
     sy_stream_add(op);
 }
