@@ -187,34 +187,7 @@ static bool client_is_command(const char *answer, char between, const char *name
     return sy_pmi_word(answer, between, "cmd", cmd, sizeof cmd) && !strcmp(cmd, name);
 }
 
-static int client_hear_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
-                         struct sy_error *err)
-{
-    int rc = client_read_line(client, answer);
-
-    if (rc)
-        return client_lost(client, rc, name, err);
-    if (!client_is_command(answer, ' ', name))
-        return client->host->fail(
-            err, EPROTO, "PMI: the launcher answers '%.100s' where %s was expected", answer, name);
-    return 0;
-}
-
-/* Sends a line of version 1 and waits for the answer with this name. */
-__attribute__((format(printf, 5, 6))) static int
-client_ask_1(struct pmi_client *client, char answer[PMI_LINE], const char *name,
-             struct sy_error *err, const char *fmt, ...)
-{
-    char line[PMI_LINE];
-    va_list args;
-
-    va_start(args, fmt);
-    int length = vsnprintf(line, sizeof line, fmt, args);
-    va_end(args);
-    int rc = client_send(client, line, length, name, err);
-    return rc ? rc : client_hear_1(client, answer, name, err);
-}
-
+/* Sends a command of version 2, whose body follows its name. */
 static int client_say_2(struct pmi_client *client, const char *name, const char *body,
                         struct sy_error *err)
 {
@@ -225,36 +198,44 @@ static int client_say_2(struct pmi_client *client, const char *name, const char 
     return client_send(client, message, length, name, err);
 }
 
-/* Waits for the answer to a command of version 2: the answer to NAME is NAME-response. */
-static int client_hear_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
-                         struct sy_error *err)
+/* Waits for an answer: in version 1 the one with this name, in version 2 that to the command with
+ * this name, which is NAME-response. */
+static int client_hear(struct pmi_client *client, int version, char answer[PMI_LINE],
+                       const char *name, struct sy_error *err)
 {
+    const char between = version == 2 ? ';' : ' ';
     char wanted[64];
-    int rc = client_read_framed(client, answer), status;
+    int rc = version == 2 ? client_read_framed(client, answer) : client_read_line(client, answer);
+    int status = 0;
 
     if (rc)
         return client_lost(client, rc, name, err);
-    snprintf(wanted, sizeof wanted, "%s-response", name);
-    if (!client_is_command(answer, ';', wanted) ||
-        (sy_pmi_number(answer, ';', "rc", &status) && status != 0))
-        return client->host->fail(err, EPROTO, "PMI: the launcher answers '%.100s' to %s", answer,
-                                  name);
+    snprintf(wanted, sizeof wanted, "%s%s", name, version == 2 ? "-response" : "");
+    if (version == 2)
+        sy_pmi_number(answer, between, "rc", &status);
+    if (!client_is_command(answer, between, wanted) || status != 0)
+        return client->host->fail(err, EPROTO,
+                                  "PMI: the launcher answers '%.100s' where a good %s was expected",
+                                  answer, wanted);
     return 0;
 }
 
-/* Asks the launcher in version 2 of the protocol; `name` is the command. */
-__attribute__((format(printf, 5, 6))) static int
-client_ask_2(struct pmi_client *client, char answer[PMI_LINE], const char *name,
-             struct sy_error *err, const char *fmt, ...)
+/* Sends a line of version 1, or the body of the command `name` of version 2, and waits for the
+ * answer, as client_hear. */
+__attribute__((format(printf, 6, 7))) static int client_ask(struct pmi_client *client, int version,
+                                                            char answer[PMI_LINE], const char *name,
+                                                            struct sy_error *err, const char *fmt,
+                                                            ...)
 {
-    char body[PMI_LINE];
+    char text[PMI_LINE];
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(body, sizeof body, fmt, args);
+    int length = vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    int rc = client_say_2(client, name, body, err);
-    return rc ? rc : client_hear_2(client, answer, name, err);
+    int rc = version == 2 ? client_say_2(client, name, text, err)
+                          : client_send(client, text, length, name, err);
+    return rc ? rc : client_hear(client, version, answer, name, err);
 }
 
 /* ---- opening ---- */
@@ -265,7 +246,7 @@ static int client_introduce(struct pmi_client *client, struct sy_error *err)
 {
     char line[PMI_LINE];
     const char *id = secure_getenv("PMI_ID");
-    int rc = client_ask_1(client, line, "initack", err, "cmd=initack pmiid=%s\n", id ? id : "0");
+    int rc = client_ask(client, 1, line, "initack", err, "cmd=initack pmiid=%s\n", id ? id : "0");
 
     client->rank = client->size = -1;
     for (int i = 0; rc == 0 && i < 3; i++) { /* size, rank and debug, in any order */
@@ -283,8 +264,8 @@ static int client_say_version(struct pmi_client *client, int version, struct sy_
 {
     char line[PMI_LINE];
     int status = -1, taken = -1;
-    int rc = client_ask_1(client, line, "response_to_init", err,
-                          "cmd=init pmi_version=%d pmi_subversion=%d\n", version, version == 1);
+    int rc = client_ask(client, 1, line, "response_to_init", err,
+                        "cmd=init pmi_version=%d pmi_subversion=%d\n", version, version == 1);
 
     if (rc)
         return rc;
@@ -299,7 +280,7 @@ static int client_say_version(struct pmi_client *client, int version, struct sy_
 static int client_begin_1(struct pmi_client *client, struct sy_error *err)
 {
     char line[PMI_LINE];
-    int rc = client_ask_1(client, line, "my_kvsname", err, "cmd=get_my_kvsname\n");
+    int rc = client_ask(client, 1, line, "my_kvsname", err, "cmd=get_my_kvsname\n");
 
     if (rc)
         return rc;
@@ -317,15 +298,15 @@ static int client_begin_2(struct pmi_client *client, struct sy_error *err)
     char answer[PMI_LINE];
     const char *job = secure_getenv("PMI_JOBID");
     int rank = client->connected ? client->rank : (int)sy_parse_variable("PMI_RANK");
-    int rc = client_ask_2(client, answer, "fullinit", err, "pmijobid=%s;pmirank=%d;threaded=FALSE;",
-                          job ? job : "", rank);
+    int rc = client_ask(client, 2, answer, "fullinit", err,
+                        "pmijobid=%s;pmirank=%d;threaded=FALSE;", job ? job : "", rank);
 
     if (rc)
         return rc;
     if (!sy_pmi_number(answer, ';', "rank", &client->rank) ||
         !sy_pmi_number(answer, ';', "size", &client->size))
         return client->host->fail(err, EPROTO, "PMI: no rank and size in '%.100s'", answer);
-    rc = client_ask_2(client, answer, "job-getid", err, "%s", "");
+    rc = client_ask(client, 2, answer, "job-getid", err, "%s", "");
     if (rc == 0 && !sy_pmi_word(answer, ';', "jobid", client->space, sizeof client->space))
         rc = client->host->fail(err, EPROTO, "PMI: no job's name in '%.100s'", answer);
     return rc;
@@ -365,9 +346,9 @@ int sy_pmi_put(struct pmi_client *client, const char *key, const char *value, st
     int status = -1;
 
     if (client->version == 2)
-        return client_ask_2(client, answer, "kvs-put", err, "key=%s;value=%s;", key, value);
-    int rc = client_ask_1(client, answer, "put_result", err, "cmd=put kvsname=%s key=%s value=%s\n",
-                          client->space, key, value);
+        return client_ask(client, 2, answer, "kvs-put", err, "key=%s;value=%s;", key, value);
+    int rc = client_ask(client, 1, answer, "put_result", err,
+                        "cmd=put kvsname=%s key=%s value=%s\n", client->space, key, value);
     if (rc == 0 && (!sy_pmi_number(answer, ' ', "rc", &status) || status != 0))
         rc = client->host->fail(err, EPROTO, "PMI: the launcher does not take a value: '%.100s'",
                                 answer);
@@ -387,8 +368,8 @@ int sy_pmi_barrier_wait(struct pmi_client *client, struct sy_error *err)
 {
     char answer[PMI_LINE];
 
-    return client->version == 2 ? client_hear_2(client, answer, "kvs-fence", err)
-                                : client_hear_1(client, answer, "barrier_out", err);
+    return client_hear(client, client->version, answer,
+                       client->version == 2 ? "kvs-fence" : "barrier_out", err);
 }
 
 static const char other_order[] = "; perhaps PE 0 is in MPI_Init while this PE is in shmem_init: "
@@ -401,11 +382,11 @@ int sy_pmi_get(struct pmi_client *client, const char *key, char *value, size_t r
     int rc, status = 0;
 
     if (client->version == 2)
-        rc = client_ask_2(client, answer, "kvs-get", err, "jobid=%s;srcid=-1;key=%s;",
-                          client->space, key);
+        rc = client_ask(client, 2, answer, "kvs-get", err, "jobid=%s;srcid=-1;key=%s;",
+                        client->space, key);
     else
-        rc = client_ask_1(client, answer, "get_result", err, "cmd=get kvsname=%s key=%s\n",
-                          client->space, key);
+        rc = client_ask(client, 1, answer, "get_result", err, "cmd=get kvsname=%s key=%s\n",
+                        client->space, key);
     if (rc)
         return rc;
     sy_pmi_number(answer, between, "rc", &status);
@@ -425,7 +406,7 @@ bool sy_pmi_one_node(struct pmi_client *client)
     if (client->version == 1) {
         rc = sy_pmi_get(client, key, value, sizeof value, NULL);
     } else {
-        rc = client_ask_2(client, answer, "info-getjobattr", NULL, "key=%s;", key);
+        rc = client_ask(client, 2, answer, "info-getjobattr", NULL, "key=%s;", key);
         if (rc == 0 && !sy_pmi_word(answer, ';', "value", value, sizeof value))
             rc = -ENOENT;
     }
@@ -456,9 +437,9 @@ void sy_pmi_finalize(struct pmi_client *client)
 
     client->deadline = sy_clock() + PARTING;
     if (client->version == 2)
-        client_ask_2(client, answer, "finalize", NULL, "%s", "");
+        client_ask(client, 2, answer, "finalize", NULL, "%s", "");
     else
-        client_ask_1(client, answer, "finalize_ack", NULL, "cmd=finalize\n");
+        client_ask(client, 1, answer, "finalize_ack", NULL, "cmd=finalize\n");
 }
 
 /* Closes the socket, unless it was inherited: MPI may use that. */
