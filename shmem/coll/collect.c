@@ -275,9 +275,10 @@ static bool collect_parts(const struct sy_group *group, char *dest, const void *
     return reads;
 }
 
-/* The first member joins the parts, and the others read the whole from it. Lengths are in the
- * slots, data are not. */
-static void collect_varying_linear(const struct sy_group *group, char *dest, const void *source)
+/* Joins the parts, read from where they are: by every member, or (linear) by the first one, from
+ * which the others read the whole. */
+static void collect_from_members(const struct sy_group *group, char *dest, const void *source,
+                                 bool linear)
 {
     size_t all = 0, room = collect_room(dest);
 
@@ -285,28 +286,14 @@ static void collect_varying_linear(const struct sy_group *group, char *dest, con
         size_t length = collect_length_of(group, i), begin = all;
         all = collect_behind(dest, room, all, length);
         sy_coll_extent(SY_COLL_COLLECT, dest, all);
-        if (!group->members.me && length)
+        if (length && !(linear && group->members.me))
             collect_pull(group, i, dest + begin, source, length);
     }
     sy_group_sync(group);
+    if (!linear)
+        return;
     if (group->members.me && all)
         sy_group_pull(group, 0, dest, dest, all);
-    sy_group_sync(group);
-}
-
-/* Collects in memory of a device: all parts are read from where they are. */
-static void collect_staged(const struct sy_group *group, char *dest, const void *source)
-{
-    size_t all = 0, room = collect_room(dest);
-
-    sy_group_sync(group);
-    for (int i = 0; i < group->members.size; i++) {
-        size_t length = collect_length_of(group, i), begin = all;
-        all = collect_behind(dest, room, all, length);
-        sy_coll_extent(SY_COLL_COLLECT, dest, all);
-        if (length)
-            collect_pull(group, i, dest + begin, source, length);
-    }
     sy_group_sync(group);
 }
 
@@ -336,12 +323,9 @@ void sy_collect(const struct sy_group *group, void *dest, const void *source, si
         return;
     bool linear = group->team && sy_config.collect_algorithm == SY_COLLECT_LINEAR;
     collect_announce(group, source, length, staged || linear);
-    if (!staged)
-        sy_group_sync(group);
-    if (staged)
-        collect_staged(group, dest, source);
-    else if (linear)
-        collect_varying_linear(group, dest, source);
+    sy_group_sync(group);
+    if (staged || linear)
+        collect_from_members(group, dest, source, !staged);
     else if (collect_parts(group, dest, source))
         sy_group_sync(group);
     if (group->team)
