@@ -43,8 +43,6 @@ struct mpi {
     struct mpi_library library;
     const struct mpi_world_calls *calls;
     struct mpi_world *world;
-    _Atomic int status;    /* with which the job ends; -1: it goes on */
-    _Atomic bool finished; /* this PE has finalised, as all have then */
 };
 
 /* ---- evidence ---- */
@@ -212,7 +210,6 @@ static int mpi_open(const struct sy_host *host, const void *settings, void **sel
     if (rc)
         return rc;
     struct mpi *mpi = *self;
-    mpi->status = -1;
     rc = mpi_meet(mpi, chosen->family, err);
     if (rc == 0)
         rc = sy_tree_secret_mix(&mpi->user, err);
@@ -225,30 +222,11 @@ static int mpi_open(const struct sy_host *host, const void *settings, void **sel
 
 /* ---- the end ---- */
 
-static void mpi_mark(void *self, enum sy_mark mark)
-{
-    struct mpi *mpi = self;
-
-    mpi->finished = mark == SY_MARK_FINALIZED;
-    sy_tree_mark(self, mark);
-}
-
-static int mpi_event(void *self, int *status)
-{
-    struct mpi *mpi = self;
-    int event = sy_tree_event(self, status);
-
-    if (event == SY_EVENT_EXIT)
-        mpi->status = *status;
-    return event;
-}
-
 /* PEs that are not in the tree yet are reached by MPI only, which has words of its own for it. */
 static void mpi_end_job(void *self, int status, const char *why)
 {
     struct mpi *mpi = self;
 
-    mpi->status = status;
     sy_tree_abort(self, status, why);
     if (mpi->world && mpi->user.rank.npes > 1 && !sy_tree_complete(&mpi->user) && status)
         mpi->calls->abort(mpi->world, status);
@@ -258,10 +236,11 @@ static void mpi_end_job(void *self, int status, const char *why)
 static void mpi_leave(void *self)
 {
     struct mpi *mpi = self;
+    bool well = sy_tree_ends_well(&mpi->user);
 
     sy_tree_leave(self);
     if (mpi->world)
-        mpi->calls->end(mpi->world, mpi->status == 0 || (mpi->status < 0 && mpi->finished));
+        mpi->calls->end(mpi->world, well);
     mpi->world = NULL;
 }
 
@@ -273,14 +252,7 @@ SY_BOOTSTRAP_PLUGIN(mpi) = {
     .settings_size = sizeof(struct settings),
     .probe = mpi_probe,
     .open = mpi_open,
-    .allgather = sy_tree_allgather,
-    .mark = mpi_mark,
-    .wait_fd = sy_tree_wait_fd,
-    .note = sy_tree_note,
-    .blocked = sy_tree_blocked,
-    .failing = sy_tree_failing,
-    .event = mpi_event,
+    SY_TREE_MEMBERS,
     .abort = mpi_end_job,
     .leave = mpi_leave,
-    .close = sy_tree_close,
 };

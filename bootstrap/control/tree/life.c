@@ -91,6 +91,7 @@ void sy_tree_mark(void *self, enum sy_mark mark)
 {
     struct tree *tree = sy_tree_of(self);
     pthread_mutex_lock(&tree->lock);
+    tree->finished = mark == SY_MARK_FINALIZED;
     if (!tree->ended)
         sy_tree_send_all_but(tree, NULL, SY_CONTROL_MARK, tree->pe, (int)mark, NULL, 0);
     pthread_mutex_unlock(&tree->lock);
@@ -143,6 +144,16 @@ int sy_tree_event(void *self, int *status)
     if (failed)
         nanosleep(&GRACE, NULL);
     return SY_EVENT_EXIT;
+}
+
+bool sy_tree_ends_well(const struct tree_user *user)
+{
+    struct tree *tree = user->tree;
+
+    pthread_mutex_lock(&tree->lock);
+    bool well = tree->ended ? tree->status == 0 : tree->finished;
+    pthread_mutex_unlock(&tree->lock);
+    return well;
 }
 
 void sy_tree_leave(void *self)

@@ -115,6 +115,7 @@ struct tree {
 
     bool complete; /* all have come */
     bool left;     /* a neighbour has left in good order */
+    bool finished; /* this PE has finalised */
     bool ended;    /* the job ends, with: */
     bool failed;   /* an error ends it, not shmem_global_exit */
     bool mine;     /* this PE ends it, and needs no telling */

@@ -85,6 +85,9 @@ int sy_tree_join(struct tree_user *user, struct sy_job *job, struct sy_error *er
 
 bool sy_tree_complete(const struct tree_user *user); /* all PEs have come */
 
+/* Before sy_tree_leave: this PE has finalised, as all have then, or the job ends with status 0. */
+bool sy_tree_ends_well(const struct tree_user *user);
+
 /* Members of struct sy_bootstrap; self is what sy_tree_open has made. */
 int sy_tree_allgather(void *self, const char *phase, const void *mine, void *all, size_t length,
                       double seconds, struct sy_error *err);
