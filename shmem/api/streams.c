@@ -136,7 +136,7 @@ SY_ALIAS(shmemx_event_destroy);
 int pshmemx_event_record(shmemx_event_t event, shmemx_stream_t stream)
 {
     streams_check_event(event, SY_ROUTINE);
-    struct sy_point *point = sy_point_new(2);
+    struct sy_point *point = sy_point_new();
     if (!point)
         return -1;
     sy_stream_mark(stream, SY_ROUTINE, point);

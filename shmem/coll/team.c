@@ -197,13 +197,12 @@ int sy_team_create(struct sy_team *parent, int start, int stride, int size, int 
 }
 
 int sy_team_create_list(const struct sy_agreement *agreement, const int *pe, int size,
-                        int num_contexts, unsigned origin, struct sy_team **made)
+                        unsigned origin, struct sy_team **made)
 {
     struct sy_team *team = calloc(1, sizeof *team);
     int rc = team ? coll_team_list(team, pe, size) : 0;
 
     if (team) {
-        team->num_contexts = num_contexts;
         team->origin = origin;
         team->first = origin != 0;
     }

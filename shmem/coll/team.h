@@ -27,7 +27,7 @@ struct sy_agreement sy_agreement_of_team(struct sy_team *team);
  * copied. Each of those who agree calls, with a list of its own or another's; all PEs of a list are
  * among them. Otherwise as sy_team_create; `origin` as in struct sy_team. */
 int sy_team_create_list(const struct sy_agreement *agreement, const int *pe, int size,
-                        int num_contexts, unsigned origin, struct sy_team **made);
+                        unsigned origin, struct sy_team **made);
 
 /* Processes that another library has brought together, in its order. allgather brings `length`
  * bytes of each to all, in that order, and returns 0. */

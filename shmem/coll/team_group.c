@@ -103,7 +103,7 @@ static int team_group_create(struct gathering *g, int *pe, struct sy_team **made
         .most = team_group_most,
         .who = g,
         .salt = sy_hash(pe, (size_t)g->of->size * sizeof *pe, 1)};
-    rc = sy_team_create_list(&agreement, pe, g->of->size, 0, 0, made);
+    rc = sy_team_create_list(&agreement, pe, g->of->size, 0, made);
     return g->failed ? -EIO : rc;
 }
 

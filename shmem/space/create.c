@@ -317,10 +317,10 @@ static int create_connect(struct creation *c, shmemx_space_t handle, struct sy_t
 static int create_teams(struct creation *c, struct sy_team **own)
 {
     struct sy_agreement agreement = sy_agreement_of_team(&sy_team_world);
-    int rc = sy_team_create_list(&agreement, c->member, c->members, 0, 0, own);
+    int rc = sy_team_create_list(&agreement, c->member, c->members, 0, own);
 
     if (!rc)
-        rc = sy_team_create_list(&agreement, c->member, c->members, 0, c->window, &c->team);
+        rc = sy_team_create_list(&agreement, c->member, c->members, c->window, &c->team);
     if (rc && *own)
         sy_team_destroy(*own);
     return rc ? create_refuse(rc, rc == -ENOSPC ? "there is no room for its two teams: "

@@ -78,7 +78,7 @@ static void opencl_on_marker(cl_object event, int status, void *point)
 
 static bool opencl_before(struct sy_stream *stream, const char *routine, void *queue)
 {
-    struct sy_point *point = sy_point_new(2); /* of the gate and of the callback */
+    struct sy_point *point = sy_point_new(); /* of the gate and of the callback */
     cl_object event = NULL;
 
     if (!point) {

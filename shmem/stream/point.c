@@ -16,12 +16,12 @@ struct sy_point {
 
 static pthread_cond_t any_reached = PTHREAD_COND_INITIALIZER;
 
-struct sy_point *sy_point_new(int references)
+struct sy_point *sy_point_new(void)
 {
     struct sy_point *point = calloc(1, sizeof *point);
 
     if (point)
-        point->references = references;
+        point->references = 2;
     return point;
 }
 

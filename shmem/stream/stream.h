@@ -242,8 +242,8 @@ void sy_stream_failed(struct sy_stream *stream, const char *routine, int code);
 
 /* A point has not been reached, and then has, for ever. Any thread may reach it, a callback of a
  * driver too. error: of the queue's library, where what reaches it has failed; the operation behind
- * it then ends the job. 0: none. Each holder of a reference drops it. */
-struct sy_point *sy_point_new(int references);
+ * it then ends the job. 0: none. Each holder of a reference drops it: there are two at first. */
+struct sy_point *sy_point_new(void);
 void sy_point_hold(struct sy_point *point);
 void sy_point_drop(struct sy_point *point);
 void sy_point_reach(struct sy_point *point, int error);

@@ -443,10 +443,13 @@ static int calls_window_open(mpi_comm comm, mpi_window *window, struct sy_error 
             err, EOPNOTSUPP,
             "this MPI keeps a copy of its own of a window's memory (not MPI_WIN_UNIFIED)");
     }
-    if (calls_judge(MPI_Win_lock_all(MPI_MODE_NOCHECK, made)))
-        return calls_tell(err, "MPI_Win_lock_all");
     *window = (mpi_window)made;
-    return 0;
+    int rc = calls_judge(MPI_Win_lock_all(MPI_MODE_NOCHECK, made))
+                 ? calls_tell(err, "MPI_Win_lock_all")
+                 : 0;
+    if (rc)
+        MPI_Win_free(&made);
+    return rc;
 }
 
 static void calls_window_close(mpi_window window)

@@ -322,8 +322,6 @@ static int lead_finish(struct lead *l, int rc, struct sy_error *err)
         if (m->socket >= 0)
             close(m->socket);
     }
-    for (int i = 1; i <= l->pending; i++)
-        close(l->wait[i].fd);
     return rc;
 }
 
@@ -353,6 +351,8 @@ int sy_shm_lead(struct shm_state *shm, double seconds, double patience, struct s
         }
         l.wait[0] = (struct pollfd){.fd = shm->listener, .events = POLLIN};
         rc = lead_gather(&l, &why);
+        while (l.pending) /* strangers: from here on `wait` is for the PEs */
+            lead_drop_pending(&l, l.pending, true);
         if (!rc)
             rc = lead_hand_out(&l, &why);
         if (rc)

@@ -18,14 +18,14 @@ void sy_ending_forward(struct sy_run *run, int number)
     sy_nodes_send(run, SY_DAEMON_SIGNAL, number);
 }
 
-const char *sy_ending_rest(const struct sy_run *run, bool others)
+const char *sy_ending_rest(const struct sy_run *run)
 {
     static char text[64];
-    int count = run->living - (others ? 1 : 0);
+    int count = run->living;
 
     if (count <= 0)
         return "";
-    if (run->living == run->npes && !others)
+    if (count == run->npes)
         snprintf(text, sizeof text, "; stopping %s", count == 1 ? "the PE" : "all PEs");
     else if (count == 1)
         snprintf(text, sizeof text, "; stopping the other PE");

@@ -19,7 +19,7 @@ static bool judge_goes_on(struct sy_run *run, int status)
 /* "; stopping the others", if that is what happens. */
 static const char *judge_rest(const struct sy_run *run)
 {
-    return run->flags->tolerant ? "" : sy_ending_rest(run, false);
+    return run->flags->tolerant ? "" : sy_ending_rest(run);
 }
 
 /* Why the kernel may have sent a signal; "" where nothing is known. */
@@ -71,7 +71,7 @@ static void judge_end_early(struct sy_run *run, const struct sy_pe *pe)
     else
         return;
     sy_run_say(run, SY_SAY_ENDING, "PE %d on host %s (pid %d) exited with status 0 %s%s",
-               pe->number, pe->node->name, (int)pe->pid, when, sy_ending_rest(run, false));
+               pe->number, pe->node->name, (int)pe->pid, when, sy_ending_rest(run));
     sy_ending_begin(run, sy_ending_status(run), SY_GRACE_FAILED);
 }
 

@@ -25,7 +25,7 @@ static void messages_end_wrong(struct sy_pe *pe, const char *what)
     if (run->ending.begun)
         return;
     sy_run_say(run, SY_SAY_ALWAYS, "PE %d on host %s (pid %d) sent %s%s", pe->number,
-               pe->node->name, (int)pe->pid, what, sy_ending_rest(run, false));
+               pe->node->name, (int)pe->pid, what, sy_ending_rest(run));
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
 }
 
@@ -84,7 +84,7 @@ static void messages_gather_expired(struct ev_loop *loop, ev_timer *timer, int e
     sy_run_say(run, SY_SAY_ENDING, "'%s' was not complete in time: %s on %s %s not come%s",
                run->gather.phase,
                sy_list_missing(run->gather.have, run->npes, NULL, NULL, missing, sizeof missing),
-               hosts, one ? "has" : "have", sy_ending_rest(run, false));
+               hosts, one ? "has" : "have", sy_ending_rest(run));
     free(hosts);
     sy_ending_begin(run, sy_ending_status(run), SY_GRACE_FAILED);
 }
@@ -122,11 +122,10 @@ static void messages_check_left(struct sy_run *run)
 
         if (!pe->started || pe->alive || pe->just_ended || run->gather.have[i])
             continue;
-        sy_run_say(run, SY_SAY_ENDING,
-                   "PE %d on host %s (pid %d) %s%s, and others wait for it in '%s'%s", i,
-                   pe->node->name, (int)pe->pid, sy_waiting_how_ended(pe),
-                   pe->said_hello ? "" : " without shmem_init", run->gather.phase,
-                   sy_ending_rest(run, false));
+        sy_run_say(
+            run, SY_SAY_ENDING, "PE %d on host %s (pid %d) %s%s, and others wait for it in '%s'%s",
+            i, pe->node->name, (int)pe->pid, sy_waiting_how_ended(pe),
+            pe->said_hello ? "" : " without shmem_init", run->gather.phase, sy_ending_rest(run));
         sy_ending_begin(run, sy_ending_status(run), SY_GRACE_FAILED);
         return;
     }
@@ -140,7 +139,7 @@ static void messages_end_mismatched(struct sy_run *run, const struct sy_pe *pe, 
                "%s: the PEs do not run the same version of the library, or not the same "
                "program; PE %d is on host %s, PE %d on host %s%s",
                fault, pe->number, pe->node->name, first->number, first->node->name,
-               sy_ending_rest(run, false));
+               sy_ending_rest(run));
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
 }
 
@@ -290,12 +289,10 @@ static void messages_open_output(struct sy_pe *pe, struct sy_forward *stream,
                                  struct sy_out_file *out_file)
 {
     const struct sy_flags *flags = pe->run->flags;
-    char *label;
+    const char *pattern = flags->label ? "[%r] " : "";
+    char *label = sy_outputs_expand(flags->label_pattern ? flags->label_pattern : pattern,
+                                    pe->number, pe->node->name);
 
-    if (flags->label_pattern)
-        label = sy_outputs_expand(flags->label_pattern, pe->number, pe->node->name);
-    else
-        label = sy_outputs_expand(flags->label ? "[%r] " : "", pe->number, pe->node->name);
     stream->owner = pe;
     stream->done = messages_output_done;
     stream->room = messages_output_room;
@@ -319,7 +316,7 @@ static struct sy_out_file *messages_choose_out_file(struct sy_pe *pe, const char
     if (!out_file && !run->ending.begun) {
         sy_run_say(run, SY_SAY_ALWAYS, "cannot write to '%s': %s%s", name,
                    errno == ENXIO ? "it is a FIFO that nobody reads, or a socket" : strerror(errno),
-                   sy_ending_rest(run, false));
+                   sy_ending_rest(run));
         sy_ending_begin(run, SY_FLAGS_UNWRITTEN, SY_GRACE_FAILED);
     }
     free(name);
@@ -414,10 +411,9 @@ static void messages_trouble(struct sy_node *node, int status, const char *what)
     if (run->ending.begun)
         return;
     if (run->nodes > 1)
-        sy_run_say(run, SY_SAY_ALWAYS, "host %s: %s%s", node->name, what,
-                   sy_ending_rest(run, false));
+        sy_run_say(run, SY_SAY_ALWAYS, "host %s: %s%s", node->name, what, sy_ending_rest(run));
     else
-        sy_run_say(run, SY_SAY_ALWAYS, "%s%s", what, sy_ending_rest(run, false));
+        sy_run_say(run, SY_SAY_ALWAYS, "%s%s", what, sy_ending_rest(run));
     sy_ending_begin(run, status, SY_GRACE_FAILED);
 }
 

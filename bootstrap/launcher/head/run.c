@@ -35,8 +35,7 @@ static void head_run_out_file_broken(struct sy_out_file *out_file, int error)
         run->outputs.err_out_file = &run->outputs.out;
     if (error != EPIPE)
         sy_run_say(run, SY_SAY_ALWAYS, "cannot write to %s: %s%s",
-                   sy_outputs_name(&run->outputs, out_file), strerror(error),
-                   sy_ending_rest(run, false));
+                   sy_outputs_name(&run->outputs, out_file), strerror(error), sy_ending_rest(run));
     sy_ending_begin(run, error == EPIPE ? 128 + SIGPIPE : SY_FLAGS_UNWRITTEN, SY_GRACE_FAILED);
 }
 
@@ -319,7 +318,7 @@ static void head_run_host_lost(struct sy_node *node, const char *why)
     if (!why)
         return;
     sy_run_say(run, ending ? SY_SAY_MORE : SY_SAY_ENDING, "host %s %s%s", node->name, why,
-               sy_ending_rest(run, false));
+               sy_ending_rest(run));
     sy_ending_begin(run, 1, SY_GRACE_FAILED);
     sy_run_check_gone(run);
     sy_run_check_done(run);

@@ -172,9 +172,8 @@ void sy_ending_failed(struct sy_run *run, int status);
 /* Begins the end because of a signal to oshrun: the PEs get that signal at once. */
 void sy_ending_signal(struct sy_run *run, int number);
 void sy_ending_forward(struct sy_run *run, int number);
-/* "; stopping the other 3 PEs", for the end of a message: `others` tells whether the PE that caused
- * it is still alive. The text is valid until the next call. */
-const char *sy_ending_rest(const struct sy_run *run, bool others);
+/* "; stopping the other 3 PEs", for the end of a message. The text is valid until the next call. */
+const char *sy_ending_rest(const struct sy_run *run);
 
 #define SY_GRACE_FAILED 0.6 /* seconds: with the 0.2 before it, all is over within one second */
 #define SY_GRACE_ASKED  2.0

@@ -21,7 +21,7 @@ static void head_signals_ending_signal(struct ev_loop *loop, ev_signal *watcher,
     }
     if (!run->ending.begun)
         sy_run_say(run, SY_SAY_ENDING, "got signal %d (%s)%s", watcher->signum,
-                   strsignal(watcher->signum), sy_ending_rest(run, false));
+                   strsignal(watcher->signum), sy_ending_rest(run));
     sy_ending_signal(run, watcher->signum);
 }
 

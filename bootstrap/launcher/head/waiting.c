@@ -161,7 +161,7 @@ static void waiting_tell(struct sy_report *report, bool deadlock)
     if (deadlock)
         sy_run_say(run, SY_SAY_ALWAYS,
                    "no PE can go on: each waits for another one (SHMEM_DEADLOCK_TIMEOUT)%s",
-                   sy_ending_rest(run, false));
+                   sy_ending_rest(run));
     else if (run->traces.running)
         sy_run_say(run, SY_SAY_ENDING, "where the PEs are:");
     else
@@ -220,7 +220,7 @@ void sy_waiting_trace(struct sy_run *run)
     if (run->ending.begun)
         return;
     sy_run_say(run, SY_SAY_ENDING, "the job did not end within %g seconds (--timeout)%s",
-               run->flags->timeout, sy_ending_rest(run, false));
+               run->flags->timeout, sy_ending_rest(run));
     run->traces.running = true;
     if (run->flags->quiet || !run->living) {
         waiting_end_for_time(run);

@@ -76,10 +76,9 @@ bool sy_tcp_connects(struct tcp_net *net, int pe)
 
 void sy_tcp_turns_made(struct tcp_net *net, uint64_t took)
 {
-    int64_t change = (int64_t)(took < MOST_SEEN ? took : MOST_SEEN) - (int64_t)net->turns.seen;
+    int64_t seen = (int64_t)net->turns.seen, now = (int64_t)(took < MOST_SEEN ? took : MOST_SEEN);
 
-    net->turns.seen = net->turns.seen ? (uint64_t)((int64_t)net->turns.seen + change / SEEN_SHARE)
-                                      : took;
+    net->turns.seen = (uint64_t)(seen ? seen + (now - seen) / SEEN_SHARE : now);
     net->turns.last = sy_tcp_now();
     sy_count(&net->counters->made, 1);
     sy_count_most(&net->counters->slowest, took / 1000);

@@ -91,7 +91,6 @@ static void stream_drop(struct tcp_stream *stream)
 void sy_tcp_stream_close(struct tcp_stream *stream)
 {
     stream_drop(stream);
-    free(stream->in.stash);
     sy_tcp_queue_close(&stream->queue[TCP_REQUESTS]);
     sy_tcp_queue_close(&stream->queue[TCP_REPLIES]);
 }
