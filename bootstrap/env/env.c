@@ -10,18 +10,10 @@
 #include <string.h>
 
 #include "bootstrap/control/tree/tree.h"
-#include "util/net/interfaces.h"
 #include "util/error.h"
 #include "util/parse.h"
 
 enum { PORT = 17391 }; /* where SHMEM_ROOT names only a host */
-
-struct env {
-    struct tree_user user;
-    char place[400];
-    char root[256];
-    uint16_t port;
-};
 
 /* ---- evidence ---- */
 
@@ -77,42 +69,31 @@ static int env_probe(struct sy_error *err)
 
 /* ---- who and where ---- */
 
-static int env_find_place(struct env *env, struct sy_error *err)
+static int env_find_place(struct tree_user *user, struct sy_error *err)
 {
-    const struct sy_host *host = env->user.host;
-    const char *root = host->start->root;
+    struct tree_place *place = &user->place;
     const char *address = secure_getenv("MASTER_ADDR"), *port = secure_getenv("MASTER_PORT");
     long number = 0;
 
-    env->port = PORT;
-    if (*root) {
-        snprintf(env->place, sizeof env->place, "SHMEM_ROOT=%s", root);
-        if (sy_place_split(root, env->root, sizeof env->root, &env->port) != 0)
-            return host->fail(err, EINVAL, "%s is not HOST:PORT", env->place);
-        return 0;
-    }
+    place->port = PORT;
+    int rc = sy_tree_place_given(user, err);
+    if (rc)
+        return rc < 0 ? rc : 0;
     if (!address)
-        return host->fail(err, EINVAL,
-                          "SHMEM_ROOT is not set; it has to name the host of PE 0 and a port "
-                          "that is free there, as HOST:PORT");
+        return user->host->fail(err, EINVAL,
+                                "SHMEM_ROOT is not set; it has to name the host of PE 0 and a port "
+                                "that is free there, as HOST:PORT");
     /* The port itself is used by the program that set these names. */
     if (port && sy_parse_int(port, 1, 65534, &number) == 0)
-        env->port = (uint16_t)(number + 1);
-    snprintf(env->root, sizeof env->root, "%s", address);
-    snprintf(env->place, sizeof env->place, "%s:%u (from MASTER_ADDR)", env->root, env->port);
+        place->port = (uint16_t)(number + 1);
+    snprintf(place->host, sizeof place->host, "%s", address);
+    snprintf(place->name, sizeof place->name, "%s:%u (from MASTER_ADDR)", address, place->port);
     return 0;
 }
 
-static int env_find_root(struct tree_user *user, struct tree_addresses *root, struct sy_error *err)
+static int env_find_rank(struct tree_user *user, struct sy_error *err)
 {
-    const struct env *env = (const struct env *)user;
-
-    return sy_tree_place_resolve(env->root, env->port, root, err);
-}
-
-static int env_find_rank(struct env *env, struct sy_error *err)
-{
-    const struct sy_host *host = env->user.host;
+    const struct sy_host *host = user->host;
     const struct sy_start *start = host->start;
     const char *pe_name = "SHMEM_PE", *size_name = "SHMEM_NPES";
     long pe = start->pe, npes = start->npes;
@@ -125,39 +106,32 @@ static int env_find_rank(struct env *env, struct sy_error *err)
         return host->fail(err, EINVAL, "%s is not set", pe < 0 ? "SHMEM_PE" : "SHMEM_NPES");
     if (pe >= npes)
         return host->fail(err, EINVAL, "%s=%ld is not below %s=%ld", pe_name, pe, size_name, npes);
-    env->user.rank = (struct tree_rank){.pe = (int)pe,
-                                        .npes = (int)npes,
-                                        .job = start->job_id,
-                                        .find_root = env_find_root,
-                                        .root_name = env->place};
+    user->rank = (struct tree_rank){.pe = (int)pe, .npes = (int)npes, .job = start->job_id};
     return 0;
 }
 
-static int env_join(struct env *env, struct sy_job *job, struct sy_error *err)
+static int env_join(struct tree_user *user, struct sy_job *job, struct sy_error *err)
 {
-    struct tree_rank *rank = &env->user.rank;
-    const struct sy_host *host = env->user.host;
-    int rc = env_find_rank(env, err);
+    struct tree_rank *rank = &user->rank;
+    const struct sy_host *host = user->host;
+    int rc = env_find_rank(user, err);
 
     if (rc == 0 && rank->npes > 1)
-        rc = env_find_place(env, err);
+        rc = env_find_place(user, err);
     if (rc == 0 && rank->npes > 1 && !*host->start->secret_file)
         rc = host->fail(
             err, EINVAL,
             "SHMEM_SECRET_FILE is not set; it has to name a file with the job's secret on every "
             "host, made with: head -c 48 /dev/urandom | base64 >FILE; chmod 600 FILE");
-    if (rc == 0 && rank->pe == 0)
-        rc = rank->npes > 1 ? sy_tree_listen(&env->user, false, env->root, env->port, err)
-                            : sy_tree_listen(&env->user, true, NULL, 0, err);
-    if (rc == 0 && rank->npes > 1)
-        rc = sy_tree_secret_read(&env->user, err);
-    return rc ? rc : sy_tree_join(&env->user, job, err);
+    if (rc == 0)
+        rc = rank->npes > 1 ? sy_tree_meet(user, err) : sy_tree_listen(user, true, NULL, 0, err);
+    return rc ? rc : sy_tree_join(user, job, err);
 }
 
 static int env_open(const struct sy_host *host, const void *settings, void **self,
                     struct sy_job *job, struct sy_error *err)
 {
-    int rc = sy_tree_open(host, sizeof(struct env), self, err);
+    int rc = sy_tree_open(host, sizeof(struct tree_user), self, err);
 
     (void)settings;
     return rc ? rc : env_join(*self, job, err);

@@ -12,7 +12,6 @@
 #include "bootstrap/slurm/nodes.h"
 #include "bootstrap/control/tree/tree.h"
 #include "bootstrap/mpi/library.h"
-#include "util/net/interfaces.h"
 #include "util/bits.h"
 #include "util/error.h"
 #include "util/parse.h"
@@ -21,8 +20,7 @@ enum { FIRST_PORT = 17408, PORTS = 8192 };
 
 struct slurm {
     struct tree_user user;
-    char place[400], root[256], step[64], missing[64];
-    uint16_t port;
+    char step[64], missing[64];
 };
 
 static int slurm_probe(struct sy_error *err)
@@ -61,30 +59,20 @@ static const char *slurm_host_of(struct tree_user *user, int pe)
  * job's number. Should another program have that port, SHMEM_ROOT names a better one. */
 static int slurm_find_place(struct slurm *slurm, struct sy_error *err)
 {
-    const char *root = slurm->user.host->start->root;
+    struct tree_place *place = &slurm->user.place;
     const char *nodes = secure_getenv("SLURM_STEP_NODELIST");
 
-    slurm->port = (uint16_t)(FIRST_PORT + sy_hash(slurm->step, strlen(slurm->step), 0) % PORTS);
-    if (*root) {
-        snprintf(slurm->place, sizeof slurm->place, "SHMEM_ROOT=%s", root);
-        if (sy_place_split(root, slurm->root, sizeof slurm->root, &slurm->port) != 0)
-            return slurm->user.host->fail(err, EINVAL, "%s is not HOST:PORT", slurm->place);
-        return 0;
-    }
-    if (!nodes || !sy_slurm_host(nodes, 0, slurm->root, sizeof slurm->root))
+    place->port = (uint16_t)(FIRST_PORT + sy_hash(slurm->step, strlen(slurm->step), 0) % PORTS);
+    int rc = sy_tree_place_given(&slurm->user, err);
+    if (rc)
+        return rc < 0 ? rc : 0;
+    if (!nodes || !sy_slurm_host(nodes, 0, place->host, sizeof place->host))
         return slurm->user.host->fail(err, EINVAL, "SLURM_STEP_NODELIST=%s names no host",
                                       nodes ? nodes : "");
-    snprintf(slurm->place, sizeof slurm->place,
+    snprintf(place->name, sizeof place->name,
              "%s:%u (the first host of the step; SHMEM_ROOT=HOST:PORT names another place)",
-             slurm->root, slurm->port);
+             place->host, place->port);
     return 0;
-}
-
-static int slurm_resolve(struct tree_user *user, struct tree_addresses *root, struct sy_error *err)
-{
-    const struct slurm *slurm = (const struct slurm *)user;
-
-    return sy_tree_place_resolve(slurm->root, slurm->port, root, err);
 }
 
 static int slurm_meet_by_file(struct slurm *slurm, struct sy_error *err)
@@ -101,15 +89,9 @@ static int slurm_meet_by_file(struct slurm *slurm, struct sy_error *err)
                 ? " that MPI could share (MPI_Init has to be called before shmem_init)"
                 : " (--mpi=none)",
             slurm->user.rank.npes);
-    int rc = slurm_find_place(slurm, err);
-    if (rc == 0 && slurm->user.rank.pe == 0)
-        rc = sy_tree_listen(&slurm->user, false, slurm->root, slurm->port, err);
-    if (rc == 0)
-        rc = sy_tree_secret_read(&slurm->user, err);
     slurm->user.rank.job = slurm->step;
-    slurm->user.rank.find_root = slurm_resolve;
-    slurm->user.rank.root_name = slurm->place;
-    return rc;
+    int rc = slurm_find_place(slurm, err);
+    return rc ? rc : sy_tree_meet(&slurm->user, err);
 }
 
 /* ---- on one node ---- */

@@ -1,5 +1,6 @@
 /* Addresses of hosts: which ones this PE listens on and tells others, and what users write. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,13 +98,15 @@ int sy_tree_places(struct tree *tree, const char *networks, const char *name,
 
 /* ---- what users write ---- */
 
-int sy_tree_place_resolve(const char *name, uint16_t port, struct tree_addresses *addresses,
-                          struct sy_error *err)
+/* Looks up a place's name now. */
+static int address_resolve(struct tree_user *user, struct tree_addresses *addresses,
+                           struct sy_error *err)
 {
+    const struct tree_place *place = &user->place;
     struct sockaddr_storage found[TREE_ADDRESSES];
-    int count = sy_lookup(name, port, found, TREE_ADDRESSES, err);
+    int count = sy_lookup(place->host, place->port, found, TREE_ADDRESSES, err);
 
-    *addresses = (struct tree_addresses){.port = port};
+    *addresses = (struct tree_addresses){.port = place->port};
     for (int i = 0; i < count; i++) {
         struct sy_ip ip = sy_socket_ip(&found[i]);
         if (ip.family == 4 || !sy_ip_link_local(&ip))
@@ -113,6 +116,29 @@ int sy_tree_place_resolve(const char *name, uint16_t port, struct tree_addresses
         return sy_fail(err, EADDRNOTAVAIL,
                        "%.255s is a link-local address, which means something on one host only; "
                        "another address of that host is needed",
-                       name);
+                       place->host);
     return count < 0 ? count : 0;
+}
+
+int sy_tree_place_given(struct tree_user *user, struct sy_error *err)
+{
+    struct tree_place *place = &user->place;
+    const char *root = user->host->start->root;
+
+    if (!*root)
+        return 0;
+    snprintf(place->name, sizeof place->name, "SHMEM_ROOT=%s", root);
+    return sy_place_split(root, place->host, sizeof place->host, &place->port)
+               ? user->host->fail(err, EINVAL, "%s is not HOST:PORT", place->name)
+               : 1;
+}
+
+int sy_tree_meet(struct tree_user *user, struct sy_error *err)
+{
+    const struct tree_place *place = &user->place;
+    int rc = user->rank.pe ? 0 : sy_tree_listen(user, false, place->host, place->port, err);
+
+    user->rank.find_root = address_resolve;
+    user->rank.root_name = place->name;
+    return rc ? rc : sy_tree_secret_read(user, err);
 }

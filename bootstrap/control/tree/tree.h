@@ -60,10 +60,18 @@ struct tree_rank {
     const char *(*host_of)(struct tree_user *user, int pe);
 };
 
+/* Where PEs meet that have nothing in common but a file with a secret. */
+struct tree_place {
+    char host[256];
+    uint16_t port;
+    char name[400]; /* for messages */
+};
+
 /* What an instance of a bootstrap that uses the tree begins with. */
 struct tree_user {
     const struct sy_host *host;
     struct tree *tree;
+    struct tree_place place;     /* for sy_tree_meet */
     struct tree_rank rank;       /* filled in before sy_tree_join, */
     struct tree_contact contact; /* and its secret */
 };
@@ -107,16 +115,16 @@ void sy_tree_failing(void *self, int status);
     .event = sy_tree_event, .note = sy_tree_note, .blocked = sy_tree_blocked,                      \
     .failing = sy_tree_failing, .close = sy_tree_close
 
-/* The secret is that of a file, SHMEM_SECRET_FILE: its path and what is wrong with it are in err.
- */
-int sy_tree_secret_read(struct tree_user *user, struct sy_error *err);
+/* Takes the place that SHMEM_ROOT names, whose port may be that of user->place: 1; 0: it is not
+ * set; or -errno. */
+int sy_tree_place_given(struct tree_user *user, struct sy_error *err);
+
+/* Before sy_tree_join, in place of sy_tree_listen: PE 0 listens at user->place, where the others
+ * will look for it, and all read the secret of SHMEM_SECRET_FILE. */
+int sy_tree_meet(struct tree_user *user, struct sy_error *err);
 
 /* Where the user has such a file, the secret that a launcher has brought is mixed with it: who
  * listens in on the launcher knows only one of the two. */
 int sy_tree_secret_mix(struct tree_user *user, struct sy_error *err);
-
-/* Looks up a name now. */
-int sy_tree_place_resolve(const char *name, uint16_t port, struct tree_addresses *addresses,
-                          struct sy_error *err);
 
 #endif
