@@ -96,7 +96,7 @@ core_sources = \
 	shmem/core/start/processors.c shmem/core/start/processors.h \
 	shmem/core/wait/displaced.c shmem/core/wait/displaced.h shmem/core/wait/ending.c \
 	shmem/core/wait/ending.h shmem/core/wait/pause.c shmem/core/wait/pause.h \
-	shmem/core/wait/progress.c shmem/core/wait/progress.h \
+	shmem/core/wait/set.c shmem/core/wait/set.h shmem/core/wait/progress.c shmem/core/wait/progress.h \
 	shmem/core/wait/blocked.c shmem/core/wait/blocked.h \
 	shmem/core/rma.c shmem/core/rma.h shmem/core/rma_staged.c shmem/core/rma_staged.h \
 	shmem/core/memory/pipeline.c shmem/core/memory/pipeline.h shmem/core/memory/bounce.c shmem/core/memory/bounce.h \
@@ -169,7 +169,7 @@ api_sources = \
 	shmem/api/teams.c \
 	shmem/api/signals.c \
 	shmem/api/opencl.c shmem/api/spaces.c \
-	shmem/api/p2p.c shmem/api/p2p.h \
+	shmem/api/p2p.c \
 	shmem/api/p2p_sets.c \
 	shmem/api/ordering.c \
 	shmem/api/streams.c shmem/api/streams.h \

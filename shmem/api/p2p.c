@@ -2,16 +2,8 @@
 #include <stdint.h>
 
 #include "api/alias.h"
-#include "api/p2p.h"
-#include "core/callsite.h"
-#include "core/fatal.h"
+#include "core/wait/set.h"
 #include "core/wait/wait.h"
-
-void sy_p2p_bad_comparison(int cmp)
-{
-    sy_fatal("%s: %d is not one of the comparisons SHMEM_CMP_EQ, NE, LT, LE, GT, GE",
-             sy_callsite_routine("a wait or test"), cmp);
-}
 
 /* clang-format off */
 
@@ -25,13 +17,13 @@ void sy_p2p_bad_comparison(int cmp)
 #define DEFINE_TEST(NAME, TYPE) \
     static inline int holds_##NAME(TYPE *ivar, int cmp, TYPE value) \
     { \
-        switch (cmp) { SY_P2P_COMPARISONS(HOLDS, ) } \
-        sy_p2p_bad_comparison(cmp); \
+        switch (cmp) { SY_COMPARISONS(HOLDS, ) } \
+        sy_set_bad_comparison("a wait or test", cmp); \
     } \
     static inline void wait_until_##NAME(TYPE *ivar, int cmp, TYPE value) \
     { \
-        switch (cmp) { SY_P2P_COMPARISONS(AWAIT, "shmem_" #NAME "_wait_until") } \
-        sy_p2p_bad_comparison(cmp); \
+        switch (cmp) { SY_COMPARISONS(AWAIT, "shmem_" #NAME "_wait_until") } \
+        sy_set_bad_comparison("a wait or test", cmp); \
     } \
     SY_DEFINE(int, shmem_##NAME##_test, (TYPE *ivar, int cmp, TYPE cmp_value), \
               int holds = holds_##NAME(ivar, cmp, cmp_value); \
@@ -59,8 +51,8 @@ uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_valu
 {
     uint64_t value;
 
-    switch (cmp) { SY_P2P_COMPARISONS(AWAIT, ) }
-    sy_p2p_bad_comparison(cmp);
+    switch (cmp) { SY_COMPARISONS(AWAIT, ) }
+    sy_set_bad_comparison("a wait or test", cmp);
 }
 SY_ALIAS(shmem_signal_wait_until);
 #undef AWAIT

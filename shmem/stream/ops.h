@@ -26,17 +26,14 @@ enum sy_stream_transfer {
 void sy_stream_transfer(struct sy_stream *stream, const char *routine, enum sy_stream_transfer what,
                         const union sy_stream_to *to, int pe);
 
-/* ---- wait.c ---- */
+/* ---- wait.c; size: bytes of a variable ---- */
 
-/* One of the integer types: its bytes, negative where it is signed. */
-#define SY_STREAM_TYPE(TYPE)                                                                       \
-    ((signed char)((TYPE)-1 < (TYPE)1 ? -(int)sizeof(TYPE) : (int)sizeof(TYPE)))
-
-void sy_stream_wait_all(struct sy_stream *stream, const char *routine, struct sy_stream_set set);
-void sy_stream_wait_any(struct sy_stream *stream, const char *routine, struct sy_stream_set set,
-                        size_t *index);
-void sy_stream_wait_some(struct sy_stream *stream, const char *routine, struct sy_stream_set set,
-                         size_t *indices, size_t *count);
+void sy_stream_wait_all(struct sy_stream *stream, const char *routine, struct sy_set set,
+                        size_t size);
+void sy_stream_wait_any(struct sy_stream *stream, const char *routine, struct sy_set set,
+                        size_t size, size_t *index);
+void sy_stream_wait_some(struct sy_stream *stream, const char *routine, struct sy_set set,
+                         size_t size, size_t *indices, size_t *count);
 
 /* ---- together.c: 0, or -1 where there is no such team ---- */
 

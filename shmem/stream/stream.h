@@ -38,6 +38,7 @@
 #include <switchyard/host.h>
 
 #include "core/ctx.h"
+#include "core/wait/set.h"
 #include "util/bits.h"
 
 struct sy_stream_op;
@@ -87,18 +88,6 @@ struct sy_stream_amo {
     uint64_t operand, compare;
 };
 
-/* The variables of a wait. type: SY_STREAM_TYPE. values: one for each, or NULL: all are compared
- * with `value`. */
-struct sy_stream_set {
-    const void *ivars;
-    size_t count;
-    const int *status;
-    int cmp;
-    signed char type;
-    uint64_t value;
-    const void *values;
-};
-
 enum sy_stream_together {
     SY_STREAM_SYNC,
     SY_STREAM_ALLTOALL,
@@ -133,9 +122,9 @@ union sy_stream_to {
     struct sy_stream_strided strided;
     struct sy_stream_amo amo;
     struct {
-        struct sy_stream_set set;
+        struct sy_set set;
+        uint64_t value; /* of all */
         size_t at, *indices, *result;
-        unsigned orders; /* for which the comparison is true: wait.c */
     } wait;
     struct sy_stream_data together;
     struct {
