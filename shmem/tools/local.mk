@@ -7,7 +7,7 @@ bin_oshinfo_SOURCES = shmem/core/start/builtin.c shmem/tools/info.h shmem/tools/
 bin_oshinfo_CPPFLAGS = $(AM_CPPFLAGS) -DSY_BUILD_CC='"$(CC)"' -DSY_BUILD_FLAGS='"$(CFLAGS)"' \
 	-DSY_BUILD_HOST='"$(host_triplet)"'
 bin_oshinfo_LDFLAGS = $(AM_LDFLAGS) $(SY_TOOL_RUN_PATH)
-bin_oshinfo_LDADD = shmem/libsma.la shmem/libsma.a $(JANSSON_LIBS)
+bin_oshinfo_LDADD = shmem/libsma.la shmem/libsma.a $(JANSSON_LIBS) $(LIBEV_LIBS)
 
 # docs/options.md and the schema of configuration files are what oshinfo says of the options: tests/lint/options.test compares them.
 EXTRA_DIST += docs/options.md

@@ -111,7 +111,7 @@ static int lower_first(const void *a, const void *b)
 
 /* What is only code is last: where linkers put pages of 64 KiB between segments there may be more
  * ranges of constants than windows for them. */
-static int larger_first(const void *a, const void *b)
+static int statics_larger_first(const void *a, const void *b)
 {
     const struct sy_statics_range *x = a, *y = b;
     int code = (x->protection & PROT_EXEC) - (y->protection & PROT_EXEC);
@@ -136,7 +136,7 @@ static void statics_find_constants(struct sy_statics *s)
             found.range[joined++] = found.range[i];
         }
     }
-    qsort(found.range, joined, sizeof found.range[0], larger_first);
+    qsort(found.range, joined, sizeof found.range[0], statics_larger_first);
     for (; s->constants < joined && s->constants < SY_STATICS_CONSTANTS; s->constants++)
         s->constant[s->constants] = found.range[s->constants];
 }
@@ -350,7 +350,7 @@ __attribute__((constructor(101))) static void sy_statics_start(void)
     s.identity = page_size; /* where a range begins depends on it */
     dl_iterate_phdr(statics_collect_ranges, &s);
     dl_iterate_phdr(statics_collect_identity, &s.identity);
-    qsort(s.range, s.ranges, sizeof s.range[0], larger_first);
+    qsort(s.range, s.ranges, sizeof s.range[0], statics_larger_first);
     statics_find_constants(&s);
     s.why = refused_by_user();
     if (!s.why)
