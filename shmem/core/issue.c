@@ -88,7 +88,7 @@ void sy_issue_put_signal(const char *what, shmem_ctx_t ctx, const struct sy_tran
         return;
     sy_issue_put(what, ctx, t, flags);
     sy_fence_transports(ctx);
-    sy_issue_amo(what, ctx, signal, 0);
+    sy_issue_amo(what, ctx, signal, flags & SY_PROMPT);
 }
 
 bool sy_issue_raise(const char *what, shmem_ctx_t ctx, int pe, unsigned window, uint64_t offset,

@@ -1,4 +1,5 @@
-/* What oshinfo knows, gathered once and shown as text, Markdown or JSON. */
+/* What oshinfo knows, gathered once and shown as text, Markdown, JSON, a schema, or devices alone.
+ */
 #ifndef SY_TOOLS_INFO_H
 #define SY_TOOLS_INFO_H
 

@@ -43,10 +43,9 @@ int sy_options_add(struct sy_options *set, const char *owner, const struct sy_op
 int sy_options_check_keys(struct sy_options *set, const char *const *others, struct sy_error *err);
 
 /* Calls `say` for every SHMEM_* variable of the environment that no row names, with the nearest
- * name
- * ("" if none is near), leaving out SHMEM_<OTHER>_* of `others` and SHMEM_BOOT_*. Also writes an
- * INFO line for every variable that is known but is not what it seems: an alias, or a name without
- * effect. */
+ * name ("" if none is near), leaving out SHMEM_<OTHER>_* of `others` and SHMEM_BOOT_*. Also writes
+ * an INFO line for every variable that is known but is not what it seems: an alias, or a name
+ * without effect. */
 void sy_options_unknown_env(struct sy_options *set, const char *const *others,
                             void (*say)(const char *variable, const char *nearest));
 

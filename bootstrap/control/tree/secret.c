@@ -46,13 +46,15 @@ static int secret_read(const struct sy_host *host, unsigned char secret[TREE_SEC
                         : secret_check(host, path, &st, err);
     if (rc == 0)
         length = read(fd, text, sizeof text);
-    if (rc == 0 && length < LEAST)
+    if (rc == 0 && length < 0)
+        rc = host->fail(err, errno, "SHMEM_SECRET_FILE=%s: %s", path, strerror(errno));
+    else if (rc == 0 && length < LEAST)
         rc = host->fail(err, EINVAL,
                         "SHMEM_SECRET_FILE=%s has fewer than %d bytes; make one with: head -c 48 "
                         "/dev/urandom | base64 >FILE",
                         path, LEAST);
     close(fd);
-    /* Whatever its length, 32 bytes that depend on all of it. */
+    /* Whatever its length, 32 bytes that depend on all that has been read: MOST bytes at most. */
     if (rc == 0)
         sy_auth_mac(none, &(struct sy_auth_part){text, (size_t)length}, 1, secret);
     explicit_bzero(text, sizeof text);

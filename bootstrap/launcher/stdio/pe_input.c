@@ -1,4 +1,4 @@
-/* Standard input of one PE: see input.h. */
+/* Standard input of one PE: see pe_input.h. */
 #include "bootstrap/launcher/stdio/pe_input.h"
 
 #include <errno.h>

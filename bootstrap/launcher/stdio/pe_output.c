@@ -1,4 +1,4 @@
-/* The output of one PE on its host: see output.h. */
+/* The output of one PE on its host: see pe_output.h. */
 #include "bootstrap/launcher/stdio/pe_output.h"
 
 #include <errno.h>

@@ -261,7 +261,7 @@ bool sy_tcp_queue_resume(struct tcp_queue *queue, uint64_t position)
 
 int sy_tcp_queue_keep(struct tcp_queue *queue, const char *data, size_t length)
 {
-    uint64_t end = queue_get(&queue->segment_tail);
+    uint64_t end = atomic_load_explicit(&queue->segment_tail, memory_order_acquire);
 
     for (uint64_t i = queue_get(&queue->applied.segment); i < end; i++) {
         struct tcp_segment *segment = segment_at(queue, i);
@@ -286,7 +286,7 @@ void sy_tcp_queue_let_go(struct tcp_queue *queue, void *copy, uint64_t source)
 
 struct tcp_segment *sy_tcp_queue_lacking(const struct tcp_queue *queue)
 {
-    uint64_t end = queue_get(&queue->segment_tail);
+    uint64_t end = atomic_load_explicit(&queue->segment_tail, memory_order_acquire);
 
     for (uint64_t i = queue_get(&queue->applied.segment); i < end; i++)
         if (!segment_at(queue, i)->data)
