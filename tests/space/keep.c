@@ -6,13 +6,14 @@
  *   keep kill VICTIM US  goes on without an end; after so many microseconds PE VICTIM (-1: every
  *                        PE) kills itself
  *   keep refused CODE    shmemx_space_create returns CODE on all PEs
- *   keep anew            without SHMEMX_SPACE_FLAG_RESTART: zeros, and one generation
- *   keep full BALLAST    the disk has no room for a generation until the file BALLAST is removed
- *   keep hold NAME       has the space until there is a file NAME
- *   keep lost HOW        PE 1's working file is shortened: before a sync, which fails on all PEs, and
- *                        before HOW, which ends the job: PE 0 puts there, or PE 1 loads
- *   keep fork HOW        a child of fork() does not keep the space from being made again
- *   keep fail VICTIM     PE VICTIM alone fails in each step of a generation, one after another
+ *   keep little NAME     of a space of 200 MB one byte is stored, and the generation in the
+ * directory NAME has few blocks; the same behind going on from it keep anew            without
+ * SHMEMX_SPACE_FLAG_RESTART: zeros, and one generation keep full BALLAST    the disk has no room
+ * for a generation until the file BALLAST is removed keep hold NAME       has the space until there
+ * is a file NAME keep lost HOW        PE 1's working file is shortened: before a sync, which fails
+ * on all PEs, and before HOW, which ends the job: PE 0 puts there, or PE 1 loads keep fork HOW a
+ * child of fork() does not keep the space from being made again keep fail VICTIM     PE VICTIM
+ * alone fails in each step of a generation, one after another
  *
  * KEEP_BYTES is the size of the space. The file "progress" has the last generation that PE 0 knows
  * to be kept. */
@@ -151,6 +152,31 @@ static void refused(int code)
 
     NEED(rc == code, "%d and not %d", rc, code);
     NEED(space == SHMEMX_SPACE_INVALID && team == SHMEM_TEAM_INVALID, "a space all the same");
+}
+
+static void little(const char *name)
+{
+    shmemx_space_config_t config = {
+        .device_type = SHMEMX_DEVICE_FILE, .size = (size_t)200 << 20, .name = "little"};
+    char generation[300];
+    struct stat file;
+    uint64_t kept;
+
+    for (int round = 0; round < 2; round++) {
+        NEED(!shmemx_space_create(&config, &space, &kept_team), "shmemx_space_create");
+        char *byte = shmemx_space_malloc(space, config.size / 2);
+        NEED(byte && byte[config.size / 4] == round, "%d", round);
+        byte[config.size / 4] = 1;
+        NEED(!shmemx_space_sync(space, &kept) && kept == 1 + (uint64_t)round, "%" PRIu64, kept);
+        snprintf(generation, sizeof generation, "%s/%d", name, round + 1);
+        NEED(!stat(generation, &file), "%s", generation);
+        printf("%ld blocks\n", (long)file.st_blocks);
+        NEED(file.st_blocks < (64 << 20) / 512, "%ld blocks", (long)file.st_blocks);
+        shmemx_space_free(space, byte);
+        shmem_team_destroy(kept_team);
+        NEED(!shmemx_space_destroy(space), "shmemx_space_destroy");
+        config.flags = SHMEMX_SPACE_FLAG_RESTART;
+    }
 }
 
 /* A generation that cannot be written leaves the last one and the space as they are. */
@@ -307,7 +333,8 @@ static void shorten(void)
         snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
         ssize_t length = readlink(name, there, sizeof there - 1);
         there[length > 0 ? length : 0] = '\0';
-        if (!strncmp(there, getenv("SHMEM_FILE_DIRECTORY"), strlen(getenv("SHMEM_FILE_DIRECTORY"))) &&
+        if (!strncmp(there, getenv("SHMEM_FILE_DIRECTORY"),
+                     strlen(getenv("SHMEM_FILE_DIRECTORY"))) &&
             strstr(there, " (deleted)"))
             cut += !ftruncate(fd, 4096);
     }
@@ -358,6 +385,8 @@ int main(int argc, char **argv)
             printf("generation %" PRIu64 "\n", generation);
     } else if (!strcmp(what, "refused")) {
         refused(atoi(argument));
+    } else if (!strcmp(what, "little")) {
+        little(argument);
     } else if (!strcmp(what, "anew")) {
         uint64_t generation = open_space(SHMEMX_SPACE_FLAG_DEFAULT);
         verify(0);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/magic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 #include <sys/vfs.h>
@@ -43,25 +44,40 @@ static int copy_part(const struct file_pool *pool, int file, bool out, uint64_t 
     return 0;
 }
 
-/* Copies the parts in which `from` has data. */
+struct copy_extent {
+    uint64_t at, end;
+};
+
+/* The next part in which `from` has data, from `at` on; false: there is none before `length`. */
+static bool copy_find(int from, uint64_t at, uint64_t length, struct copy_extent *found)
+{
+    off_t data = lseek(from, (off_t)at, SEEK_DATA), hole;
+
+    if (data < 0 && errno == ENXIO)
+        return false;
+    found->at = data < 0 ? at : (uint64_t)data; /* some file systems do not tell */
+    hole = data < 0 ? -1 : lseek(from, data, SEEK_HOLE);
+    found->end = hole < 0 || (uint64_t)hole > length ? length : (uint64_t)hole;
+    return found->at < length;
+}
+
+/* Copies the parts in which `from` has data. They are found before they are copied, as far as there
+ * is memory: what is read ahead of a copy is data to ext4, though nobody has written there. */
 static int copy_data(const struct file_pool *pool, int from, int file, bool out)
 {
-    uint64_t length = pool->length, at = 0;
+    enum { MOST = 65536 };
+    struct copy_extent one, *many = malloc(MOST * sizeof *many), *extent = many ? many : &one;
+    unsigned room = many ? MOST : 1, count;
+    uint64_t at = 0;
     int rc = 0;
 
-    while (at < length && !rc) {
-        off_t data = lseek(from, (off_t)at, SEEK_DATA);
-        if (data < 0 && errno == ENXIO)
-            return 0;
-        if (data < 0) /* a file system that does not tell */
-            return copy_part(pool, file, out, at, length);
-        if ((uint64_t)data >= length)
-            return 0;
-        off_t hole = lseek(from, data, SEEK_HOLE);
-        uint64_t end = hole < 0 || (uint64_t)hole > length ? length : (uint64_t)hole;
-        rc = copy_part(pool, file, out, (uint64_t)data, end);
-        at = end;
-    }
+    do {
+        for (count = 0; count < room && copy_find(from, at, pool->length, &extent[count]); count++)
+            at = extent[count].end;
+        for (unsigned i = 0; i < count && !rc; i++)
+            rc = copy_part(pool, file, out, extent[i].at, extent[i].end);
+    } while (count == room && !rc);
+    free(many);
     return rc;
 }
 
