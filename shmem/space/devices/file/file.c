@@ -132,6 +132,8 @@ static int file_pool_create(void *self, const struct sy_pool_config *config, voi
     };
     if (config->name && *config->name)
         rc = sy_file_keep_open(pool, directory, config->name, err);
+    if (!rc && pool->directory >= 0)
+        rc = sy_file_keep_check(pool, err);
     if (!rc)
         rc = file_make(pool, directory, &reserved, err);
     if (rc) {

@@ -41,6 +41,7 @@ struct file_pool {
     int pe, npes;
     /* what is kept, where the space has a name; directory -1: it has none */
     int directory, lock;
+    bool made;                /* the directory, for this pool */
     char path[256];           /* of the directory, for the user */
     uint64_t last, committed; /* generations that are there; 0: none */
 };
@@ -50,6 +51,10 @@ struct file_pool {
 int sy_file_keep_open(struct file_pool *pool, const char *directory, const char *name,
                       struct sy_error *err);
 void sy_file_keep_close(struct file_pool *pool);
+
+/* Judges the generation that the pool can go on from, where that is known without the other
+ * members: the last one, if it is committed. A job with more PEs than have kept it hears so. */
+int sy_file_keep_check(const struct file_pool *pool, struct sy_error *err);
 
 /* The members of the plugin's table, on a pool. */
 int sy_file_sync(void *self, void *pool, uint64_t generation, struct sy_error *err);

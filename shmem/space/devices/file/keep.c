@@ -119,6 +119,7 @@ static int keep_lock(struct file_pool *pool, struct sy_error *err)
 {
     const struct timespec moment = {.tv_nsec = 20000000};
     double end = sy_clock() + PATIENCE;
+    struct stat info;
 
     pool->lock = openat(pool->directory, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (pool->lock < 0)
@@ -133,6 +134,11 @@ static int keep_lock(struct file_pool *pool, struct sy_error *err)
                                     pool->path);
         nanosleep(&moment, NULL);
     }
+    if (!fstat(pool->lock, &info) && !info.st_nlink)
+        return pool->host->fail(err, EBUSY,
+                                "%.200s was in use by another space of this name until now, and "
+                                "has been removed",
+                                pool->path);
     return 0;
 }
 
@@ -147,7 +153,8 @@ static int keep_enter(struct file_pool *pool, const char *directory, const char 
     if (rc)
         return pool->host->fail(err, -rc, "the directory %.200s: %s", directory, strerror(-rc));
     const char *last = pool->path + strlen(directory) + 1;
-    if (mkdirat(parent, last, 0700) ? errno != EEXIST : fsync(parent))
+    pool->made = !mkdirat(parent, last, 0700);
+    if (pool->made ? fsync(parent) : errno != EEXIST)
         rc = -errno;
     if (!rc)
         pool->directory = openat(parent, last, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -189,8 +196,22 @@ int sy_file_keep_open(struct file_pool *pool, const char *directory, const char 
     return rc;
 }
 
+/* Removes a directory that was made for this pool and has no generation, unless another process has
+ * the lock. One that waits for the lock meanwhile finds it without a name. */
+static void keep_remove(const struct file_pool *pool)
+{
+    char name[sizeof pool->path + 4];
+
+    if (!pool->made || pool->last || flock(pool->lock, LOCK_EX | LOCK_NB))
+        return;
+    snprintf(name, sizeof name, "..%s", strrchr(pool->path, '/'));
+    unlinkat(pool->directory, "lock", 0);
+    unlinkat(pool->directory, name, AT_REMOVEDIR);
+}
+
 void sy_file_keep_close(struct file_pool *pool)
 {
+    keep_remove(pool);
     if (pool->lock >= 0) {
         flock(pool->lock, LOCK_UN); /* a child of fork() has the descriptor too */
         close(pool->lock);
@@ -380,6 +401,20 @@ static int keep_read(const struct file_pool *pool, uint64_t generation, uint64_t
         if (rc)
             rc = keep_failed(pool, -rc, "reading a generation", err);
     }
+    close(file);
+    return rc;
+}
+
+int sy_file_keep_check(const struct file_pool *pool, struct sy_error *err)
+{
+    uint64_t origin;
+    int file = pool->restart && pool->committed && pool->committed == pool->last
+                   ? keep_open(pool, pool->committed)
+                   : -ENOENT;
+
+    if (file < 0)
+        return 0;
+    int rc = keep_judge(pool, file, pool->committed, &origin, err);
     close(file);
     return rc;
 }
