@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,10 @@
 #include "util/log.h"
 
 static const char routine[] = "shmemx_space_create";
+
+/* For the windows and the transports' regions, of which threads may change several at once. Nobody
+ * waits for another PE under it that might wait for this thread. */
+static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- what PEs tell each other ---- */
 
@@ -294,10 +299,12 @@ static int create_connect(struct creation *c, shmemx_space_t handle, struct sy_t
                           uint64_t generation)
 {
     struct sy_error err = {""};
-    int rc = c->space ? create_settle(c, handle, team, &err) : 0;
 
+    pthread_mutex_lock(&changing);
+    int rc = c->space ? create_settle(c, handle, team, &err) : 0;
     if (!rc)
         rc = create_attach(c, generation, &err);
+    pthread_mutex_unlock(&changing);
     create_note(c, rc, &err);
     create_share(c);
     rc = create_judge(c);
@@ -343,12 +350,14 @@ static void create_undo_pool(struct sy_space *space)
 
 static void create_undo_region(unsigned window, struct sy_space *space)
 {
+    pthread_mutex_lock(&changing);
     sy_route_region_detach(window);
     if (space) {
         sy_staged_remove(window);
         sy_windows_remove(window);
         sy_heap_close(&space->heap);
     }
+    pthread_mutex_unlock(&changing);
 }
 
 /* Goes on with the reports of all PEs' pools. */
@@ -365,7 +374,7 @@ static int create_join(struct creation *c)
     if (rc)
         return rc;
     if (empty[c->window])
-        sy_route_region_detach(c->window);
+        create_undo_region(c->window, NULL);
     rc = create_connect(c, handle, own, generation);
     empty[c->window] = !rc && !c->space;
     if (!rc)
@@ -449,9 +458,10 @@ int sy_space_destroy(struct sy_space *space)
     sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
     if (!sy_agree(team, &call, sy_team_descendants(space->window, &first) == 0))
         return -EBUSY;
-    /* Every member has entered after its quiet, so nothing is under way. */
-    sy_space_leave(space);
+    /* Every member has entered after its quiet, so nothing is under way. A thread that makes a
+     * space finds the window free when it is. */
     create_undo_region(space->window, space);
+    sy_space_leave(space);
     create_undo_pool(space);
     sy_team_destroy(team);
     return 0;

@@ -9,9 +9,9 @@
  *
  * A space is a window (core/memory/windows.h) and a region of the transports, under a number that
  * is free on all PEs; the rest of the library knows no more of it. A PE that is no member has a
- * region of length 0 until the number is used again. The table is written by the thread that
- * creates or destroys, which is one at a time, since both are collective over teams that overlap;
- * the entry of another space may be read meanwhile. */
+ * region of length 0 until the number is used again. An entry of the table is written by the
+ * thread that creates or destroys its space; other threads may do so with others meanwhile, and read
+ * this one. */
 #ifndef SY_SPACE_SPACE_H
 #define SY_SPACE_SPACE_H
 

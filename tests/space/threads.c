@@ -75,6 +75,45 @@ static void make_others(void)
     }
 }
 
+struct made {
+    shmemx_space_t space;
+    shmem_team_t team;
+    pthread_t thread;
+};
+
+static void *destroy(void *arg)
+{
+    struct made *own = arg;
+
+    shmem_team_destroy(own->team);
+    CHECK(shmemx_space_destroy(own->space) == 0);
+    return NULL;
+}
+
+/* Spaces that each end on a thread of its own, all at once. Those that stay are found. */
+static void end_at_once(void)
+{
+    enum { ENDS = 4 };
+    shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_CPU, .size = 1 << 16};
+    struct made made[ENDS], stays;
+
+    for (int i = 0; i < 4 * ROUNDS; i++) {
+        for (int k = 0; k < ENDS; k++)
+            CHECK(shmemx_space_create(&config, &made[k].space, &made[k].team) == 0);
+        CHECK(shmemx_space_create(&config, &stays.space, &stays.team) == 0);
+        long *word = shmemx_space_malloc(stays.space, sizeof *word);
+        for (int k = 0; k < ENDS; k++)
+            CHECK(pthread_create(&made[k].thread, NULL, destroy, &made[k]) == 0);
+        for (int k = 0; k < ENDS; k++)
+            CHECK(pthread_join(made[k].thread, NULL) == 0);
+        shmem_long_p(word, i + 1, to);
+        shmem_barrier_all();
+        CHECK(*word == i + 1 && shmem_addr_accessible(words, to));
+        destroy(&stays);
+        CHECK(!shmem_addr_accessible(word, to));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *kind = argc > 1 ? argv[1] : "cpu";
@@ -100,6 +139,7 @@ int main(int argc, char **argv)
         CHECK(pthread_create(&thread[i], NULL, use, (void *)i) == 0);
     CHECK(pthread_create(&streams, NULL, make_streams, &config) == 0);
     make_others();
+    end_at_once();
     over = 1;
     CHECK(pthread_join(streams, &made) == 0 && made);
     for (int i = 0; i < THREADS; i++)
