@@ -313,6 +313,12 @@ static void misuse(const char *what, long *a)
         shmem_long_iget(a + ((size_t)6 << 20) - 4, a, 2, 1, 4, right);
     if (!strcmp(what, "amo"))
         shmem_long_atomic_inc(a, right);
+    if (!strcmp(what, "shmem_set_lock"))
+        shmem_set_lock(a);
+    if (!strcmp(what, "shmem_test_lock"))
+        shmem_test_lock(a);
+    if (!strcmp(what, "shmem_clear_lock"))
+        shmem_clear_lock(a);
     if (!strcmp(what, "signal")) {
         static long word;
         shmem_long_put_signal(&word, &word, 1, (uint64_t *)(void *)a, 1, SHMEM_SIGNAL_SET, right);
