@@ -421,11 +421,13 @@ static void make_second(void)
     CHECK(!shmemx_stream_create(SHMEM_TEAM_WORLD, NULL, &second));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     int provided;
 
-    shmem_init_thread(SHMEM_THREAD_FUNNELED, &provided);
+    shmem_init_thread(argc > 1 && !strcmp(argv[1], "serialized") ? SHMEM_THREAD_SERIALIZED
+                                                                : SHMEM_THREAD_FUNNELED,
+                      &provided);
     me = shmem_my_pe(), npes = shmem_n_pes();
     next = (me + 1) % npes, prev = (me + npes - 1) % npes;
     CHECK(!shmemx_stream_create(SHMEM_TEAM_WORLD, NULL, &stream));

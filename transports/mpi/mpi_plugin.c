@@ -143,6 +143,13 @@ static void mpi_plugin_disarm(void *self)
     mpi_tick_disarm(&state->tick);
 }
 
+/* Nothing to do: MPI is begun for several threads, and the locks here are taken whatever their
+ * number. */
+static void mpi_plugin_threads(void *self)
+{
+    (void)self;
+}
+
 SY_TRANSPORT_PLUGIN(mpi) = {
     .size = sizeof(struct sy_transport),
     .name = "mpi",
@@ -171,6 +178,7 @@ SY_TRANSPORT_PLUGIN(mpi) = {
     .protection = "messages of MPI, on a communicator of the PEs alone: as safe as the MPI is",
     .message_size = MPI_MESSAGE,
     .message_send = mpi_message_send,
+    .threads = mpi_plugin_threads,
     .large_size = MPI_LARGE,
     .large_send = mpi_large_send,
     .large_receive = mpi_large_receive,
