@@ -122,8 +122,16 @@ static enum sy_step point_step_mark(struct sy_stream_op *op)
     return SY_STEP_DONE;
 }
 
+/* Behind fn the program may ask whether all is complete. It is: nothing is under way when this
+ * begins, since it joins nothing. But who waits for the stream goes on when fn has returned, and
+ * the proxy has let go. fn may reach points, so it is called without the lock. */
 static enum sy_step point_step_tell(struct sy_stream_op *op)
 {
+    struct sy_stream *stream = op->stream;
+
+    pthread_mutex_lock(&sy_stream_lock);
+    stream->told = stream->completed + stream->issued + 1;
+    pthread_mutex_unlock(&sy_stream_lock);
     op->to.call.fn(op->to.call.arg);
     return SY_STEP_DONE;
 }

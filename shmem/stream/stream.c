@@ -195,7 +195,8 @@ int sy_stream_query(struct sy_stream *stream, const char *routine)
 {
     stream_check(stream, routine);
     pthread_mutex_lock(&sy_stream_lock);
-    int answer = stream->error ? -stream->error : stream->completed == stream->added;
+    bool complete = stream->completed == stream->added || stream->told == stream->added;
+    int answer = stream->error ? -stream->error : complete;
     pthread_mutex_unlock(&sy_stream_lock);
     return answer;
 }

@@ -185,6 +185,7 @@ struct sy_stream {
     struct sy_stream *inbox;        /* the next one that is new to the proxy */
     struct sy_stream_op *first, **last;
     uint64_t added, completed;
+    uint64_t told;                /* `completed` as it will be, when a tell calls its function */
     uint64_t wake_at;             /* `completed` for which somebody waits */
     bool held;                    /* the proxy has it, or will have it from the inbox */
     bool again;                   /* sy_stream_wake while it is held */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef void notify(void *event, int status, void *data);
 
@@ -18,6 +19,9 @@ void *__libc_calloc(size_t count, size_t size);
 /* Allocations of this thread until one fails, or 0; user events that have been made and not set. */
 _Thread_local int lost_allocation;
 _Atomic int lost_events;
+
+/* 1: the next user event makes it 2 when it is set, and returns later. */
+_Atomic int lost_finish;
 
 void *malloc(size_t size)
 {
@@ -71,6 +75,10 @@ int clSetUserEventStatus(void *event, int status)
 {
     (void)event, (void)status;
     lost_events--;
+    if (lost_finish == 1) {
+        lost_finish = 2;
+        usleep(100000);
+    }
     return answer("SetUserEventStatus");
 }
 

@@ -489,6 +489,26 @@ static void without_memory(int allocation)
     shmemx_stream_destroy(stream);
 }
 
+/* Who has waited for the queue finds the stream complete. */
+static void finished(void)
+{
+    static void *queue[4]; /* of the library lost.c */
+    static int word;
+    int local = 7;
+    _Atomic int *finish = dlsym(RTLD_DEFAULT, "lost_finish");
+    shmemx_stream_t stream;
+
+    check_case = "a queue that is finished";
+    CHECK(finish && !shmemx_stream_from_opencl(queue, &stream));
+    *finish = 1;
+    shmemx_int_put_on_stream(&word, &local, 1, me, stream);
+    while (*finish == 1)
+        usleep(100);
+    CHECK(shmemx_stream_query(stream) == 1 && word == 7);
+    CHECK(!shmemx_stream_synchronize(stream));
+    shmemx_stream_destroy(stream);
+}
+
 /* A team's collective is left on a stream of all PEs while the program ends or splits that team. */
 static void mistake_team(const char *what, shmemx_stream_t stream)
 {
@@ -561,6 +581,8 @@ static int mistake(const char *what)
         shmemx_int_put_on_stream(&word, &local, 1, next, stream);
     } else if (!strncmp(what, "memory ", 7))
         without_memory(atoi(what + 7));
+    else if (!strcmp(what, "finished"))
+        finished();
     else if (!strcmp(what, "pe"))
         shmemx_int_p_on_stream(&word, 1, npes, stream);
     else if (!strncmp(what, "in ", 3))
