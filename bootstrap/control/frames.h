@@ -20,7 +20,7 @@ enum sy_daemon_type {
     SY_DAEMON_SIGNAL,     /* arg: number */
     SY_DAEMON_CREDIT,     /* so many bytes (arg) of output stream `more` (1 or 2) may come again */
     SY_DAEMON_INPUT,      /* body: what comes on the PE's stdin; empty: its end */
-    SY_DAEMON_TRACE,      /* wants the stack traces of all PEs */
+    SY_DAEMON_TRACE,      /* wants the stack trace of a PE */
     SY_DAEMON_FINISH,     /* all PEs of the job are gone. arg = 1: stop what they left at once */
     SY_DAEMON_PING,
     SY_DAEMON_PAUSE, /* the head is going to be stopped: do not wonder about its silence */

@@ -140,7 +140,7 @@ static void agent_seeds(void)
     word(SY_DAEMON_CREDIT, 1, 100);
     word(SY_DAEMON_PING, SY_ALL, 0);
     word(SY_CONTROL_ASK, 1, 0);
-    word(SY_DAEMON_TRACE, SY_ALL, 0);
+    word(SY_DAEMON_TRACE, 1, 0);
     word(SY_CONTROL_EXIT, 0, 3);
     word(SY_DAEMON_SIGNAL, SY_ALL, 15);
     word(SY_DAEMON_FINISH, SY_ALL, 1);

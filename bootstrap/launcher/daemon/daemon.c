@@ -123,7 +123,8 @@ void sy_daemon_take(struct sy_daemon *daemon, const struct sy_frame *header, con
             sy_daemon_tell(daemon, SY_DAEMON_TAKEN, local->pe, 1, NULL, 0);
         break;
     case SY_DAEMON_TRACE:
-        sy_trace_start(daemon);
+        if (local)
+            sy_trace_start(local);
         break;
     case SY_DAEMON_FINISH:
         daemon_finish(daemon, header->arg != 0);

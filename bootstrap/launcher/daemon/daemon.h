@@ -28,6 +28,7 @@ struct sy_local_pe {
     int pe;
     pid_t pid;
     bool alive;
+    bool trace_due;  /* its stack is to be looked at */
     bool just_ended; /* with wait_status, and the head does not know yet */
     int wait_status;
     struct sy_link link;

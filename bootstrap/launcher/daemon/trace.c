@@ -35,7 +35,6 @@ struct look {
 
 static struct {
     char *gdb; /* its path, or NULL */
-    int next;  /* the first local PE that was not looked at */
     int running;
 } tracing;
 
@@ -202,9 +201,12 @@ static bool trace_look_at(struct sy_daemon *daemon, const struct sy_local_pe *lo
 
 static void trace_look_at_next(struct sy_daemon *daemon)
 {
-    while (tracing.next < daemon->started && tracing.running < AT_ONCE) {
-        const struct sy_local_pe *local = &daemon->local[tracing.next++];
+    for (int i = 0; i < daemon->started && tracing.running < AT_ONCE; i++) {
+        struct sy_local_pe *local = &daemon->local[i];
 
+        if (!local->trace_due)
+            continue;
+        local->trace_due = false;
         if (!local->alive)
             continue;
         if (!tracing.gdb)
@@ -214,7 +216,7 @@ static void trace_look_at_next(struct sy_daemon *daemon)
     }
 }
 
-void sy_trace_start(struct sy_daemon *daemon)
+void sy_trace_start(struct sy_local_pe *local)
 {
     int status;
     char *why;
@@ -223,6 +225,6 @@ void sy_trace_start(struct sy_daemon *daemon)
         tracing.gdb = sy_program_find("gdb", &status, &why);
     if (!tracing.gdb)
         free(why);
-    tracing.next = 0;
-    trace_look_at_next(daemon);
+    local->trace_due = true;
+    trace_look_at_next(local->daemon);
 }

@@ -2,9 +2,9 @@
 #ifndef SY_LAUNCHER_TRACE_H
 #define SY_LAUNCHER_TRACE_H
 
-struct sy_daemon;
+struct sy_local_pe;
 
-/* Begins; the daemon sends TRACED for each living PE, within a limited time. */
-void sy_trace_start(struct sy_daemon *daemon);
+/* Begins; the daemon sends TRACED for the PE if it lives, within a limited time. */
+void sy_trace_start(struct sy_local_pe *local);
 
 #endif

@@ -14,6 +14,8 @@
 static const double LOOK = 2;    /* seconds without progress after which something is said */
 static const double TRACES = 20; /* seconds for all stack traces */
 
+enum { STACKS = 8 /* that are shown at most */ };
+
 /* ---- starts that take long ---- */
 
 static void waiting_tell_gather(struct sy_run *run, double since)
@@ -154,6 +156,41 @@ static void waiting_end_for_time(struct sy_run *run)
     sy_ending_begin(run, SY_FLAGS_OVERDUE, SY_GRACE_ASKED);
 }
 
+/* Chooses whose stacks are shown: in each round one PE of each group of the report. A PE without a
+ * note is in no group any more. */
+static void waiting_choose_stacks(struct sy_run *run)
+{
+    char **note = run->report.note, who[SY_LIST_TEXT];
+
+    for (int round = 0; round < STACKS; round++) {
+        for (int pe = 0; pe < run->npes; pe++) {
+            if (run->pes[pe].alive && !run->pes[pe].trace_due)
+                continue;
+            free(note[pe]);
+            note[pe] = NULL;
+        }
+        for (int pe = 0;
+             run->traces.left < STACKS && sy_alike_next(note, run->npes, &pe, who, sizeof who);
+             pe++) {
+            run->pes[pe].trace_due = true;
+            run->traces.left++;
+        }
+    }
+}
+
+static void waiting_ask_stacks(struct sy_run *run)
+{
+    waiting_choose_stacks(run);
+    if (run->living > run->traces.left)
+        sy_run_say(run, SY_SAY_ENDING,
+                   "stacks of %d PEs (those of %d other PEs are left out):", run->traces.left,
+                   run->living - run->traces.left);
+    ev_timer_start(run->loop, &run->traces.limit);
+    for (int pe = 0; pe < run->npes; pe++)
+        if (run->pes[pe].trace_due)
+            sy_run_send(&run->pes[pe], SY_DAEMON_TRACE, 0, NULL, 0);
+}
+
 static void waiting_tell(struct sy_report *report, bool deadlock)
 {
     struct sy_run *run = report->self;
@@ -169,6 +206,8 @@ static void waiting_tell(struct sy_report *report, bool deadlock)
                    "a PE has been waiting for %.0f s (SHMEM_STALL_REPORT); what all are doing:",
                    report->waited);
     waiting_print(run);
+    if (run->traces.running && !run->flags->no_traces)
+        waiting_ask_stacks(run);
     if (deadlock)
         sy_ending_begin(run, sy_ending_status(run), SY_GRACE_FAILED);
     waiting_end_for_time(run);
@@ -181,6 +220,8 @@ static void waiting_traces_late(struct ev_loop *loop, ev_timer *timer, int event
     struct sy_run *run = timer->data;
 
     (void)loop, (void)events;
+    sy_run_say(run, SY_SAY_ENDING, "no stacks of %d PEs within %g seconds", run->traces.left,
+               TRACES);
     run->traces.left = 0;
     waiting_end_for_time(run);
 }
@@ -226,14 +267,7 @@ void sy_waiting_trace(struct sy_run *run)
         waiting_end_for_time(run);
         return;
     }
-    run->traces.left = run->flags->no_traces ? 0 : run->living;
-    for (int pe = 0; pe < run->npes; pe++)
-        run->pes[pe].trace_due = run->pes[pe].alive && run->traces.left;
     sy_report_ask(&run->report);
-    if (run->traces.left) {
-        ev_timer_start(run->loop, &run->traces.limit);
-        sy_nodes_send(run, SY_DAEMON_TRACE, 0);
-    }
 }
 
 void sy_waiting_init(struct sy_run *run)
