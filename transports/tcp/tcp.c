@@ -100,14 +100,16 @@ static const struct sy_counter_row counters[] = {
 #define LARGEST  (TCP_FRAME_MAX / 2) /* a frame may take all that is in it, and a chunk */
 
 /* Checks the limits for a job in which all PEs talk to all others: a stream to each process of
- * other nodes. */
+ * other nodes. In a job on one node tcp is there only where nothing before it carries. */
 static void tcp_check_limits(struct tcp *tcp)
 {
     int mine = tcp->host->place(tcp->host->pe).node;
+    bool one_node = tcp->map.node_begin[1] == tcp->host->npes;
     unsigned long streams = 0;
 
     for (int pe = 0; pe < tcp->host->npes; pe++)
-        streams += tcp->host->place(pe).node != mine && sy_tcp_shares_stream(tcp, pe);
+        streams += pe != tcp->host->pe && (one_node || tcp->host->place(pe).node != mine) &&
+                   sy_tcp_shares_stream(tcp, pe);
     bool hints = tcp->hints.open && !tcp->host->crowded;
     struct sy_limits needed = {.files = streams * (hints ? 2 : 1),
                                .maps = streams * TCP_STREAM_MAPS,
