@@ -13,7 +13,7 @@
 #include "util/bits.h"
 
 #define STRANGERS  256
-#define LOG_EVERY  (5 * TCP_SECOND)
+#define LOG_EVERY  (5 * TCP_SECOND)  /* at first */
 #define INTRODUCED (30 * TCP_SECOND) /* that one of the job has for CONFIRM; see patience */
 #define CHUNK      30
 
@@ -40,7 +40,8 @@ bool sy_tcp_may_log(struct tcp_limiter *limiter, unsigned *held)
     }
     *held = limiter->held;
     limiter->held = 0;
-    limiter->next = now + LOG_EVERY;
+    limiter->apart = now - limiter->next < limiter->apart ? 2 * limiter->apart : LOG_EVERY;
+    limiter->next = now + limiter->apart;
     return true;
 }
 

@@ -50,9 +50,9 @@ struct tcp_contact {
     bool first;               /* the stream has not been connected before */
 };
 
-/* Lets one line through at a time, and counts the others. */
+/* Lets lines through at intervals that double while there are more, and counts the others. */
 struct tcp_limiter {
-    uint64_t next;
+    uint64_t next, apart;
     unsigned held;
 };
 
