@@ -17,7 +17,8 @@
  *
  *   tail: the PE that entered the queue last. 0: the lock is free.
  *   link: the PE that comes after this one in the queue, or 0; QUEUED, while this PE is in the
- * queue; and GRANTED, which it gets from its predecessor when the lock is its own.
+ * queue; GRANTED, which it gets from its predecessor when the lock is its own; and ASLEEP, which it
+ * adds when it sleeps until then (core/wait/wait.h), and takes away together with GRANTED.
  *
  * A PE enters by exchanging the tail for itself. If that was 0 the lock is its own; otherwise it
  * enters itself in its predecessor's link and looks at nothing but its own link until GRANTED
@@ -48,6 +49,7 @@
  * A PE that computes for long after it has left does not hold up the next. */
 #define GRANTED UINT32_C(0x80000000)
 #define QUEUED  UINT32_C(0x40000000)
+#define ASLEEP  UINT32_C(0x20000000)
 
 struct queue {
     struct sy_target at; /* the variable */
@@ -147,8 +149,8 @@ void sy_lock_set(const char *what, long *lock)
     if (SY_UNLIKELY(before == queue.self || before > (uint32_t)sy_world.npes))
         lock_refuse(what, lock);
     lock_apply(&queue, SY_AMO_ADD, LINK, queue.self, 0, (int)before - 1);
-    SY_WAIT_UNTIL(own_link(&queue) & GRANTED);
-    lock_apply(&queue, SY_AMO_AND, LINK, ~GRANTED, 0, sy_world.pe);
+    sy_wait_for_bits(queue.word + LINK, GRANTED, ASLEEP);
+    lock_apply(&queue, SY_AMO_AND, LINK, ~(GRANTED | ASLEEP), 0, sy_world.pe);
 }
 
 bool sy_lock_try(const char *what, long *lock)
@@ -162,6 +164,17 @@ bool sy_lock_try(const char *what, long *lock)
         return true;
     write_link(&queue, 0);
     return false;
+}
+
+static void lock_grant(const struct queue *queue, int pe)
+{
+    uint32_t before = lock_apply(queue, SY_AMO_ADD, LINK, GRANTED, 0, pe), *here;
+
+    if (!(before & ASLEEP))
+        return;
+    here = sy_windows_memory(pe, queue->at.window, queue->at.offset, sizeof(long));
+    if (here)
+        sy_wait_wake(here + LINK);
 }
 
 void sy_lock_clear(const char *what, long *lock)
@@ -186,5 +199,5 @@ void sy_lock_clear(const char *what, long *lock)
     }
     SY_WAIT_UNTIL((link = own_link(&queue)) != QUEUED);
     write_link(&queue, 0);
-    lock_apply(&queue, SY_AMO_ADD, LINK, GRANTED, 0, (int)(link & ~QUEUED) - 1);
+    lock_grant(&queue, (int)(link & ~QUEUED) - 1);
 }

@@ -1,8 +1,11 @@
 /* See wait.h. */
+#include <linux/futex.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/wait/displaced.h"
 #include "core/wait/pause.h"
@@ -188,11 +191,31 @@ static uint64_t wait_sleep_length(uint64_t waited, bool told, bool kept)
     return waited < policy.longest_sleep ? waited : policy.longest_sleep;
 }
 
+/* What this thread waits for, in sy_wait_for_bits. */
+static _Thread_local struct {
+    uint32_t *word;
+    uint32_t bits, asleep;
+} awaited;
+
+/* Where the bits come first, or another bit changes, the kernel does not let the thread sleep. The
+ * word may be shared, so this is no private futex. */
+static void wait_sleep_on_word(uint64_t length)
+{
+    uint32_t value = __atomic_or_fetch(awaited.word, awaited.asleep, __ATOMIC_SEQ_CST);
+    struct timespec time = {(time_t)(length / 1000000000), (long)(length % 1000000000)};
+
+    if (!(value & awaited.bits))
+        syscall(SYS_futex, awaited.word, FUTEX_WAIT, value, &time, NULL, 0);
+}
+
 static bool wait_sleep(uint64_t length, bool on_descriptors)
 {
     if (on_descriptors)
         return sy_sleep_until_arrival(counted, length);
-    sy_clock_sleep((long)length);
+    if (awaited.word)
+        wait_sleep_on_word(length);
+    else
+        sy_clock_sleep((long)length);
     return false;
 }
 
@@ -368,6 +391,20 @@ void sy_wait_rested(void)
     if (policy.takes_over || took_over)
         sy_progress_hand_back();
     took_over = false;
+}
+
+void sy_wait_for_bits(uint32_t *word, uint32_t bits, uint32_t asleep)
+{
+    awaited.word = word;
+    awaited.bits = bits;
+    awaited.asleep = asleep;
+    SY_WAIT_UNTIL(__atomic_load_n(word, __ATOMIC_ACQUIRE) & bits);
+    awaited.word = NULL;
+}
+
+void sy_wait_wake(const uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 /* The other transports are polled. If only one is polled at all it is the caller, which polls

@@ -34,6 +34,12 @@ extern const char sy_wait_inside[] SY_HIDDEN;
         sy_wait_over(sy_since);                                                                    \
     } while (0)
 
+/* SY_WAIT_UNTIL for `bits` of a word in this PE's memory. A thread that sleeps without descriptors
+ * sets `asleep` in it before: who sets the bits, and finds that in a word that it has mapped, calls
+ * sy_wait_wake, so that nobody has to look at memory at short intervals. */
+void sy_wait_for_bits(uint32_t *word, uint32_t bits, uint32_t asleep);
+void sy_wait_wake(const uint32_t *word);
+
 /* Looks before a waiting thread begins to yield. Set by sy_wait_open. */
 extern uint32_t sy_wait_looks SY_HIDDEN;
 
