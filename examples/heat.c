@@ -243,19 +243,6 @@ static bool report(const struct strip *s, const struct options *o, int npes, dou
     return good && alike;
 }
 
-/* PE 0 says what is wrong, for all: every PE reads the same command line. */
-static bool read_number(const char *text, long least, long most, long *number)
-{
-    char *end;
-
-    *number = strtol(text, &end, 10);
-    if (end != text && !*end && *number >= least && *number <= most)
-        return true;
-    if (shmem_my_pe() == 0)
-        fprintf(stderr, "heat: \"%s\" is not a number from %ld to %ld\n", text, least, most);
-    return false;
-}
-
 static bool read_options(int argc, char **argv, struct options *o)
 {
     static const struct option names[] = {{"width", required_argument, NULL, 'w'},
@@ -266,52 +253,49 @@ static bool read_options(int argc, char **argv, struct options *o)
                                           {"help", no_argument, NULL, '?'},
                                           {0}};
     int option;
+    char none[] = "", *end = none;
 
     *o = (struct options){.width = 400, .height = 400, .steps = 1000, .check = true};
     while ((option = getopt_long(argc, argv, "o:", names, NULL)) != -1) {
-        if (option == 'w' && read_number(optarg, 3, 1000000, &o->width))
-            continue;
-        if (option == 'h' && read_number(optarg, 3, 1000000, &o->height))
-            continue;
-        if (option == 's' && read_number(optarg, 0, 1000000000, &o->steps))
-            continue;
+        long *number = option == 'w'   ? &o->width
+                       : option == 'h' ? &o->height
+                       : option == 's' ? &o->steps
+                                       : NULL;
         if (option == 'o')
             o->output = optarg;
         else if (option == 'n')
             o->check = false;
+        else if (!number)
+            return false;
         else
+            *number = strtol(optarg, &end, 10);
+        if (*end)
             return false;
     }
+    if (o->width < 3 || o->height < 3 || o->steps < 0 || o->width > 1000000 || o->height > 1000000)
+        return false;
     if (o->height < shmem_n_pes() && shmem_my_pe() == 0)
         fprintf(stderr, "heat: %ld rows are not enough for %d PEs\n", o->height, shmem_n_pes());
     return optind == argc && o->height >= shmem_n_pes();
-}
-
-static void print_usage(const char *program)
-{
-    fprintf(stderr,
-            "usage: %s [--width N] [--height N] [--steps N] [--output FILE.ppm] [--no-check]\n"
-            "  a plate of width x height cells (400 x 400), at least one row for each PE;\n"
-            "  that many steps (1000); a picture of the result; no comparison with a run by\n"
-            "  one PE, which takes as long as all PEs together\n",
-            program);
 }
 
 int main(int argc, char **argv)
 {
     struct options options;
     struct strip strip;
-    size_t cells; /* of the largest strip: symmetric objects have the same size everywhere */
-    double begin;
-    int me, npes;
 
     shmem_init();
-    me = shmem_my_pe();
-    npes = shmem_n_pes();
+    int me = shmem_my_pe(), npes = shmem_n_pes();
     opterr = me == 0;
     if (!read_options(argc, argv, &options)) {
         if (me == 0)
-            print_usage(argv[0]);
+            fprintf(
+                stderr,
+                "usage: %s [--width N] [--height N] [--steps N] [--output FILE.ppm] [--no-check]\n"
+                "  a plate of width x height cells (400 x 400), at least one row for each PE;\n"
+                "  that many steps (1000); a picture of the result; no comparison with a run by\n"
+                "  one PE, which takes as long as all PEs together\n",
+                argv[0]);
         shmem_finalize();
         return 2;
     }
@@ -319,7 +303,8 @@ int main(int argc, char **argv)
     divide(&options, me, npes, &strip.first, &strip.rows);
     strip.above = me - 1;
     strip.below = me + 1 < npes ? me + 1 : -1;
-    cells = (size_t)(options.height / npes + 3) * (size_t)options.width;
+    /* Of the largest strip: symmetric objects have the same size everywhere. */
+    size_t cells = (size_t)(options.height / npes + 3) * (size_t)options.width;
     strip.now = shmem_malloc(cells * sizeof(double));
     strip.next = shmem_malloc(cells * sizeof(double));
     if (!strip.now || !strip.next) {
@@ -332,7 +317,7 @@ int main(int argc, char **argv)
     fill(&strip, &options);
 
     shmem_barrier_all(); /* all are ready */
-    begin = seconds();
+    double begin = seconds();
     shmem_barrier_all(); /* no PE begins before the clock of PE 0 */
     run(&strip, &options, npes);
     shmem_barrier_all();

@@ -41,20 +41,6 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-/* PE 0 says what is wrong, for all: every PE reads the same command line. */
-static bool read_number(const char *text, long least, long most, long *number)
-{
-    char *end;
-
-    *number = strtol(text, &end, 10);
-    if (end != text && !*end && *number >= least && *number <= most)
-        return true;
-    if (shmem_my_pe() == 0)
-        fprintf(stderr, "random_access: \"%s\" is not a number from %ld to %ld\n", text, least,
-                most);
-    return false;
-}
-
 static bool read_options(int argc, char **argv, struct options *options)
 {
     static const struct option names[] = {{"log-words", required_argument, NULL, 'l'},
@@ -64,16 +50,18 @@ static bool read_options(int argc, char **argv, struct options *options)
                                           {0}};
     long log_words = 18;
     int option;
+    char none[] = "", *end = none;
 
     *options = (struct options){.updates = 500000};
     while ((option = getopt_long(argc, argv, "l:u:ah", names, NULL)) != -1) {
-        if (option == 'l' && read_number(optarg, 1, 40, &log_words))
-            continue;
-        if (option == 'u' && read_number(optarg, 1, 1L << 40, &options->updates))
-            continue;
-        if (option != 'a')
+        long *number = option == 'l' ? &log_words : option == 'u' ? &options->updates : NULL;
+
+        options->add |= option == 'a';
+        if (number)
+            *number = strtol(optarg, &end, 10);
+        if (option != 'a' &&
+            (!number || *end || *number < 1 || *number > (option == 'l' ? 40 : 1L << 40)))
             return false;
-        options->add = true;
     }
     options->words = 1L << log_words;
     return optind == argc;
@@ -123,14 +111,10 @@ static bool check(uint64_t *table, const struct options *options, int me, int np
 int main(int argc, char **argv)
 {
     struct options options;
-    uint64_t *table, sum;
-    double begin, time;
-    int me, npes;
-    bool right;
+    uint64_t *table;
 
     shmem_init();
-    me = shmem_my_pe();
-    npes = shmem_n_pes();
+    int me = shmem_my_pe(), npes = shmem_n_pes();
     opterr = me == 0;
     if (!read_options(argc, argv, &options)) {
         if (me == 0)
@@ -156,11 +140,11 @@ int main(int argc, char **argv)
         table[i] = (uint64_t)me * (uint64_t)options.words + (uint64_t)i;
 
     shmem_barrier_all(); /* all are ready */
-    begin = seconds();
+    double begin = seconds();
     shmem_barrier_all(); /* no PE begins before the clock of PE 0 */
-    sum = update(table, &options, me, npes);
-    time = seconds() - begin;
-    right = check(table, &options, me, npes, sum);
+    uint64_t sum = update(table, &options, me, npes);
+    double time = seconds() - begin;
+    bool right = check(table, &options, me, npes, sum);
     if (me == 0)
         printf("random_access: %s: %ld updates (%s), %.1f million a second; %s\n",
                right ? "OK" : "FAILED", options.updates * npes, options.add ? "add" : "xor",

@@ -6,6 +6,7 @@
  *
  *     oshcc wordcount.c -o wordcount && oshrun -n 4 ./wordcount /usr/share/common-licenses/GPL-3
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -23,9 +24,9 @@
 enum { WORD_BYTES = 48 }; /* with the NUL; what a longer word has beyond counts no more */
 
 struct slot {
-    uint64_t hash; /* of the word; 0: the slot is empty */
+    char word[WORD_BYTES]; /* first, so that by_letters() compares slots too */
+    uint64_t hash;         /* of the word; 0: the slot is empty */
     long count;
-    char word[WORD_BYTES];
 };
 
 struct text {
@@ -60,12 +61,7 @@ static double seconds(void)
 /* Words are of letters; bytes beyond ASCII belong to letters of UTF-8. */
 static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80);
-}
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
+    return isalpha((unsigned char)c) || (c & 0x80);
 }
 
 /* Copies the next word that begins in bytes[*at .. end) to word and moves *at behind it. A word may
@@ -81,7 +77,7 @@ static bool next_word(const char *bytes, long *at, long end, long length, char w
     memset(word, 0, WORD_BYTES);
     for (; *at < length && is_letter(bytes[*at]); (*at)++) {
         if (letters < WORD_BYTES - 1)
-            word[letters++] = lower(bytes[*at]);
+            word[letters++] = (char)tolower((unsigned char)bytes[*at]);
     }
     return true;
 }
@@ -234,23 +230,17 @@ static bool same_counts(struct slot *all, long distinct, char (*list)[WORD_BYTES
     return word == words;
 }
 
-static int slot_by_letters(const void *left, const void *right)
-{
-    return strcmp(((const struct slot *)left)->word, ((const struct slot *)right)->word);
-}
-
 static bool check(struct slot *all, long distinct, const struct text *texts, int files)
 {
     long words;
     char(*list)[WORD_BYTES] = list_words(texts, files, &words);
-    bool same;
 
     if (!list) {
         fprintf(stderr, "wordcount: no memory to check the result on PE 0\n");
         return false;
     }
-    qsort(all, (size_t)distinct, sizeof(*all), slot_by_letters);
-    same = words == words_total && same_counts(all, distinct, list, words);
+    qsort(all, (size_t)distinct, sizeof(*all), by_letters);
+    bool same = words == words_total && same_counts(all, distinct, list, words);
     free(list);
     return same;
 }
@@ -282,31 +272,26 @@ static bool report(const struct table *table, const struct text *texts, int file
     return same;
 }
 
-static bool cannot_read(const char *name, const char *why)
-{
-    fprintf(stderr, "wordcount: PE %d cannot read %s: %s\n", shmem_my_pe(), name, why);
-    return false;
-}
-
 /* Maps a file and gives it its chunks, after those of the files before. */
 static bool open_text(struct text *text, const char *name, long chunk, long first_chunk)
 {
     struct stat status;
     int fd = open(name, O_RDONLY);
+    bool known = fd >= 0 && !fstat(fd, &status);
 
     *text = (struct text){.name = name, .bytes = "", .first_chunk = first_chunk};
-    if (fd < 0 || fstat(fd, &status))
-        return cannot_read(name, strerror(errno));
-    if (!S_ISREG(status.st_mode))
-        return cannot_read(name, "it is not a regular file");
-    text->length = (long)status.st_size;
-    text->chunks = (text->length + chunk - 1) / chunk;
-    if (text->length)
-        text->bytes = mmap(NULL, (size_t)text->length, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (text->bytes == MAP_FAILED)
-        return cannot_read(name, strerror(errno));
-    close(fd);
-    return true;
+    if (known && S_ISREG(status.st_mode)) {
+        text->length = (long)status.st_size;
+        text->chunks = (text->length + chunk - 1) / chunk;
+        if (text->length)
+            text->bytes = mmap(NULL, (size_t)text->length, PROT_READ, MAP_PRIVATE, fd, 0);
+        close(fd);
+        if (text->bytes != MAP_FAILED)
+            return true;
+    }
+    fprintf(stderr, "wordcount: PE %d cannot read %s: %s\n", shmem_my_pe(), name,
+            known && text->bytes != MAP_FAILED ? "it is not a regular file" : strerror(errno));
+    return false;
 }
 
 /* NULL after a message if a file cannot be read; the job then ends. */
@@ -325,19 +310,6 @@ static struct text *open_texts(char **names, int files, long chunk)
     return texts;
 }
 
-/* PE 0 says what is wrong, for all: every PE reads the same command line. */
-static bool read_number(const char *text, long least, long most, long *number)
-{
-    char *end;
-
-    *number = strtol(text, &end, 10);
-    if (end != text && !*end && *number >= least && *number <= most)
-        return true;
-    if (shmem_my_pe() == 0)
-        fprintf(stderr, "wordcount: \"%s\" is not a number from %ld to %ld\n", text, least, most);
-    return false;
-}
-
 static bool read_options(int argc, char **argv, struct options *options)
 {
     static const struct option names[] = {{"top", required_argument, NULL, 't'},
@@ -346,48 +318,45 @@ static bool read_options(int argc, char **argv, struct options *options)
                                           {"help", no_argument, NULL, 'h'},
                                           {0}};
     int option;
+    char *end;
 
     *options = (struct options){.top = 10, .chunk = 8192, .slots = 65536};
     while ((option = getopt_long(argc, argv, "t:c:s:h", names, NULL)) != -1) {
-        bool good = (option == 't' && read_number(optarg, 0, 1L << 30, &options->top)) ||
-                    (option == 'c' && read_number(optarg, 1, 1L << 30, &options->chunk)) ||
-                    (option == 's' && read_number(optarg, 1, 1L << 30, &options->slots));
-
-        if (!good)
+        long *number = option == 't'   ? &options->top
+                       : option == 'c' ? &options->chunk
+                       : option == 's' ? &options->slots
+                                       : NULL;
+        if (!number)
+            return false;
+        *number = strtol(optarg, &end, 10);
+        if (*end || *number < (option != 't') || *number > 1L << 30)
             return false;
     }
     return optind < argc;
-}
-
-static void print_usage(const char *program)
-{
-    fprintf(stderr,
-            "usage: %s [--top N] [--chunk BYTES] [--slots N] FILE...\n"
-            "  prints the N most frequent words of the files (10); a PE takes so many bytes at a\n"
-            "  time (8192); each PE has room for so many different words (65536)\n",
-            program);
 }
 
 int main(int argc, char **argv)
 {
     struct options options;
     struct table table;
-    struct text *texts;
-    double begin;
-    int me, files;
 
     shmem_init();
-    me = shmem_my_pe();
+    int me = shmem_my_pe(), files;
     table.npes = shmem_n_pes();
     opterr = me == 0;
     if (!read_options(argc, argv, &options)) {
         if (me == 0)
-            print_usage(argv[0]);
+            fprintf(stderr,
+                    "usage: %s [--top N] [--chunk BYTES] [--slots N] FILE...\n"
+                    "  prints the N most frequent words of the files (10); a PE takes so many "
+                    "bytes at a\n"
+                    "  time (8192); each PE has room for so many different words (65536)\n",
+                    argv[0]);
         shmem_finalize();
         return 2;
     }
     files = argc - optind;
-    texts = open_texts(argv + optind, files, options.chunk);
+    struct text *texts = open_texts(argv + optind, files, options.chunk);
     if (!texts)
         shmem_global_exit(1);
     table.size = options.slots;
@@ -402,7 +371,7 @@ int main(int argc, char **argv)
     }
 
     shmem_barrier_all(); /* all are ready */
-    begin = seconds();
+    double begin = seconds();
     shmem_barrier_all(); /* no PE begins before the clock of PE 0 */
     if (!count_texts(&table, texts, files, options.chunk)) {
         fprintf(stderr, "wordcount: the table is full; give more --slots than %ld\n", table.size);

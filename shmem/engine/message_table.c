@@ -28,6 +28,23 @@ static struct sy_transport_ctx *message_table_own(struct sy_transport_ctx *ctx)
     return ((struct message_ctx *)ctx)->own;
 }
 
+/* clang-format off */
+
+/* Calls that the transport takes as they are. */
+#define PASS(TYPE, NAME, PARAMETERS, ...) \
+    static TYPE message_table_##NAME PARAMETERS \
+    { \
+        struct sy_messages *messages = self; \
+        return messages->inner->NAME(__VA_ARGS__); \
+    }
+PASS(size_t, address, (void *self, void *buffer, size_t room), messages->self, buffer, room)
+PASS(unsigned, reach, (void *self, int pe), messages->self, pe)
+PASS(void *, mem_pointer, (void *self, int pe, unsigned window), messages->self, pe, window)
+PASS(int, wait_fd, (void *self), messages->self)
+#undef PASS
+
+/* clang-format on */
+
 /* ---- life ---- */
 
 /* Takes leave: sends what others wait for, as far as that is possible in a bounded time, and how
@@ -74,13 +91,6 @@ static void message_table_close(void *self)
     free(messages);
 }
 
-static size_t message_table_address(void *self, void *buffer, size_t room)
-{
-    struct sy_messages *messages = self;
-
-    return messages->inner->address(messages->self, buffer, room);
-}
-
 static int message_table_open_engine(struct sy_messages *messages, struct sy_error *err)
 {
     const struct sy_host *host = messages->host;
@@ -115,20 +125,6 @@ static int message_table_connect(void *self, const void *addresses, size_t strid
     if (!rc)
         message_table_choose(messages);
     return rc;
-}
-
-static unsigned message_table_reach(void *self, int pe)
-{
-    struct sy_messages *messages = self;
-
-    return messages->inner->reach(messages->self, pe);
-}
-
-static void *message_table_mem_pointer(void *self, int pe, unsigned window)
-{
-    struct sy_messages *messages = self;
-
-    return messages->inner->mem_pointer(messages->self, pe, window);
 }
 
 static int message_table_region_attach(void *self, unsigned index, const struct sy_region *region,
@@ -332,13 +328,6 @@ static void message_table_session(void *self, struct sy_transport_ctx *ctx, bool
 }
 
 /* ---- progress ---- */
-
-static int message_table_wait_fd(void *self)
-{
-    struct sy_messages *messages = self;
-
-    return messages->inner->wait_fd(messages->self);
-}
 
 /* All that may end a wait comes as a message, for which wait_fd is readable, and what has no room
  * is tried again by the progress thread. */

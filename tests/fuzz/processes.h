@@ -125,9 +125,9 @@ void sy_reaper_end(struct sy_reaper *reaper)
     (void)reaper;
 }
 
-void sy_trace_start(struct sy_daemon *daemon)
+void sy_trace_start(struct sy_local_pe *local)
 {
-    (void)daemon;
+    (void)local;
 }
 
 char *sy_bind_find(struct sy_bind *bind, int binding)
