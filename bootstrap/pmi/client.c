@@ -198,6 +198,14 @@ static int client_say_2(struct pmi_client *client, const char *name, const char 
     return client_send(client, message, length, name, err);
 }
 
+/* How much of an answer may be quoted: its value may be the job's secret. */
+static int client_quotable(const char *answer)
+{
+    const char *value = strstr(answer, "value=");
+
+    return value && value - answer < 100 ? (int)(value - answer) : 100;
+}
+
 /* Waits for an answer: in version 1 the one with this name, in version 2 that to the command with
  * this name, which is NAME-response. */
 static int client_hear(struct pmi_client *client, int version, char answer[PMI_LINE],
@@ -215,8 +223,8 @@ static int client_hear(struct pmi_client *client, int version, char answer[PMI_L
         sy_pmi_number(answer, between, "rc", &status);
     if (!client_is_command(answer, between, wanted) || status != 0)
         return client->host->fail(err, EPROTO,
-                                  "PMI: the launcher answers '%.100s' where a good %s was expected",
-                                  answer, wanted);
+                                  "PMI: the launcher answers '%.*s' where a good %s was expected",
+                                  client_quotable(answer), answer, wanted);
     return 0;
 }
 
@@ -350,8 +358,8 @@ int sy_pmi_put(struct pmi_client *client, const char *key, const char *value, st
     int rc = client_ask(client, 1, answer, "put_result", err,
                         "cmd=put kvsname=%s key=%s value=%s\n", client->space, key, value);
     if (rc == 0 && (!sy_pmi_number(answer, ' ', "rc", &status) || status != 0))
-        rc = client->host->fail(err, EPROTO, "PMI: the launcher does not take a value: '%.100s'",
-                                answer);
+        rc = client->host->fail(err, EPROTO, "PMI: the launcher does not take a value: '%.*s'",
+                                client_quotable(answer), answer);
     return rc;
 }
 
@@ -387,14 +395,13 @@ int sy_pmi_get(struct pmi_client *client, const char *key, char *value, size_t r
     else
         rc = client_ask(client, 1, answer, "get_result", err, "cmd=get kvsname=%s key=%s\n",
                         client->space, key);
-    if (rc)
-        return rc;
     sy_pmi_number(answer, between, "rc", &status);
-    if (status != 0 || !sy_pmi_word(answer, between, "value", value, room))
-        return client->host->fail(err, ENOENT, "PMI: the launcher has no key %s: '%.100s'%s", key,
-                                  answer, sy_pmi_mpi() == SY_PMI_MPI_ABSENT ? "" : other_order);
+    if (!rc && (status != 0 || !sy_pmi_word(answer, between, "value", value, room)))
+        rc = client->host->fail(err, ENOENT, "PMI: the launcher has no key %s: '%.*s'%s", key,
+                                client_quotable(answer), answer,
+                                sy_pmi_mpi() == SY_PMI_MPI_ABSENT ? "" : other_order);
     explicit_bzero(answer, sizeof answer);
-    return 0;
+    return rc;
 }
 
 bool sy_pmi_one_node(struct pmi_client *client)
