@@ -188,6 +188,11 @@ static void send_all(struct tcp_stream *stream)
                                   memory_order_relaxed);
             sy_tcp_send_watch(stream);
             break;
+        } else if (errno == EFAULT) {
+            stream->all->host->lost(stream->pe, ESHUTDOWN,
+                                    "memory to be sent, such as a put's source, cannot be read; it "
+                                    "has to be there until shmem_quiet returns");
+            break;
         } else if (errno != EINTR) {
             /* The next poll finds the socket closed and deals with it. */
             shutdown(stream->watch.fd, SHUT_RDWR);
