@@ -14,11 +14,10 @@ static long errors;
 int main(int argc, char **argv)
 {
     char host[256] = "?", library[SHMEM_MAX_NAME_LEN];
-    int me, npes, major, minor;
+    int major, minor;
 
     shmem_init();
-    me = shmem_my_pe();
-    npes = shmem_n_pes();
+    int me = shmem_my_pe(), npes = shmem_n_pes();
     if (argc > 1) {
         if (me == 0)
             fprintf(stderr, "usage: %s   (it takes no arguments)\n", argv[0]);

@@ -111,7 +111,6 @@ static bool check(uint64_t *table, const struct options *options, int me, int np
 int main(int argc, char **argv)
 {
     struct options options;
-    uint64_t *table;
 
     shmem_init();
     int me = shmem_my_pe(), npes = shmem_n_pes();
@@ -127,7 +126,7 @@ int main(int argc, char **argv)
         return 2;
     }
 
-    table = shmem_malloc((size_t)options.words * sizeof(*table));
+    uint64_t *table = shmem_malloc((size_t)options.words * sizeof(*table));
     if (!table) {
         if (me == 0)
             fprintf(stderr,

@@ -48,17 +48,11 @@ static long read_options(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    int me, npes, next;
-    long rounds, expected;
-    double begin;
-
     shmem_init();
-    me = shmem_my_pe();
-    npes = shmem_n_pes();
-    next = (me + 1) % npes;
+    int me = shmem_my_pe(), npes = shmem_n_pes(), next = (me + 1) % npes;
 
     opterr = me == 0;
-    rounds = read_options(argc, argv);
+    long rounds = read_options(argc, argv);
     if (!rounds) {
         if (me == 0)
             fprintf(stderr, "usage: %s [--rounds N]   (N is 1 or more; 1000)\n", argv[0]);
@@ -67,7 +61,7 @@ int main(int argc, char **argv)
     }
 
     shmem_barrier_all(); /* all are ready */
-    begin = seconds();
+    double begin = seconds();
     shmem_barrier_all(); /* no PE begins before the clock of PE 0 */
     for (long round = 1; round <= rounds; round++) {
         if (me == 0)
@@ -79,8 +73,7 @@ int main(int argc, char **argv)
 
     if (me == 0) {
         double hop = (seconds() - begin) / (double)rounds / npes;
-
-        expected = rounds * npes * (npes - 1) / 2;
+        long expected = rounds * npes * (npes - 1) / 2;
         verdict = token == expected;
         printf("ring: %s: token %ld, expected %ld, after %ld rounds over %d PEs, %.2f us a hop\n",
                verdict ? "OK" : "FAILED", token, expected, rounds, npes, hop * 1e6);

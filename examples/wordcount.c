@@ -30,7 +30,7 @@ struct slot {
 };
 
 struct text {
-    const char *name, *bytes; /* the file, mapped */
+    const char *bytes; /* the file, mapped */
     long length, first_chunk, chunks;
 };
 
@@ -208,8 +208,7 @@ static char (*list_words(const struct text *texts, int files, long *count))[WORD
     return list;
 }
 
-/* Compares the collected table, which is sorted by letters for it, with the sorted list of words.
- */
+/* Compares the collected table, sorted by letters for it, with the sorted list of words. */
 static bool same_counts(struct slot *all, long distinct, char (*list)[WORD_BYTES], long words)
 {
     long word = 0, copies;
@@ -279,7 +278,7 @@ static bool open_text(struct text *text, const char *name, long chunk, long firs
     int fd = open(name, O_RDONLY);
     bool known = fd >= 0 && !fstat(fd, &status);
 
-    *text = (struct text){.name = name, .bytes = "", .first_chunk = first_chunk};
+    *text = (struct text){.bytes = "", .first_chunk = first_chunk};
     if (known && S_ISREG(status.st_mode)) {
         text->length = (long)status.st_size;
         text->chunks = (text->length + chunk - 1) / chunk;
@@ -301,10 +300,8 @@ static struct text *open_texts(char **names, int files, long chunk)
     long chunks = 0;
 
     for (int i = 0; texts && i < files; i++) {
-        if (!open_text(&texts[i], names[i], chunk, chunks)) {
-            free(texts);
+        if (!open_text(&texts[i], names[i], chunk, chunks))
             return NULL;
-        }
         chunks += texts[i].chunks;
     }
     return texts;

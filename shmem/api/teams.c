@@ -118,8 +118,9 @@ void pshmem_team_destroy(shmem_team_t team)
     /* The predefined teams last as long as the library; asking to end them is ignored. */
     if (team == SHMEM_TEAM_INVALID || team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
         return;
-    sy_streams_close(sy_team_of(team));
-    sy_coll_check_streams(sy_team_of(team), "shmem_team_destroy"); /* those of other teams */
-    sy_team_destroy(sy_team_of(team));
+    struct sy_team *ended = sy_team_checked(team);
+    sy_streams_close(ended);
+    sy_coll_check_streams(ended, "shmem_team_destroy"); /* those of other teams */
+    sy_team_destroy(ended);
 }
 SY_ALIAS(shmem_team_destroy);

@@ -374,6 +374,9 @@ static void group_sync_team(const struct sy_group *group)
 struct sy_group sy_group_of_set(const char *routine, int start, int log_stride, int size,
                                 long *psync)
 {
+    if (log_stride < 0 || log_stride > 30)
+        sy_fatal("%s: logPE_stride is %d; the PEs of an active set are 1 << logPE_stride apart",
+                 routine, log_stride);
     struct sy_group group = {.members = {.start = start, .stride = 1 << log_stride, .size = size},
                              .psync = psync};
     bool outside = start < 0 || start + (size - 1L) * group.members.stride >= sy_world.npes;

@@ -75,13 +75,6 @@ static int lock_home_of(const struct sy_target *at)
     return home;
 }
 
-static SY_COLD void lock_refuse_memory(const char *what, const long *lock)
-{
-    sy_fatal("%s: the lock at %p is in memory of a device, to which CPUs cannot store; "
-             "shmemx_space_get_caps tells (SHMEMX_SPACE_CAP_DIRECT_ACCESS)",
-             what, (const void *)lock);
-}
-
 static struct queue lock_queue_of(const char *what, long *lock)
 {
     sy_world_need(what);
@@ -89,7 +82,9 @@ static struct queue lock_queue_of(const char *what, long *lock)
 
     if (SY_UNLIKELY(at.window >= SY_WINDOWS_START) &&
         sy_windows.entry[at.window].own.kind == SY_REGION_DEVICE)
-        lock_refuse_memory(what, lock);
+        sy_fatal("%s: the lock at %p is in memory of a device, to which CPUs cannot store; "
+                 "shmemx_space_get_caps tells (SHMEMX_SPACE_CAP_DIRECT_ACCESS)",
+                 what, (const void *)lock);
     return (struct queue){.at = at,
                           .word = (uint32_t *)lock,
                           .home = lock_home_of(&at),

@@ -313,7 +313,8 @@ static const char *plugin_fault_of_file(const char *path)
         off_t at = (off_t)(head.e_phoff + (size_t)i * sizeof segment);
         if (pread(fd, &segment, sizeof segment, at) != sizeof segment ||
             (segment.p_type == PT_LOAD &&
-             segment.p_offset + segment.p_filesz > (uint64_t)info.st_size))
+             (segment.p_filesz > (uint64_t)info.st_size ||
+              segment.p_offset > (uint64_t)info.st_size - segment.p_filesz)))
             fault = "only a part of a file";
     }
     close(fd);

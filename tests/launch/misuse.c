@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static long from[6], to[6], sync_array[SHMEM_BARRIER_SYNC_SIZE], lock;
@@ -208,6 +209,28 @@ static void overflow(const char *routine, int next)
         shmem_long_alltoalls(SHMEM_TEAM_WORLD, to, from, 1, 1, count / 2);
 }
 
+static void end_twice(void)
+{
+    shmem_team_t team, same;
+
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, shmem_n_pes(), NULL, 0, &team);
+    same = team;
+    shmem_team_destroy(team);
+    shmem_team_destroy(same);
+}
+
+/* The kernel finds that the source is not there. */
+static void put_unmapped(int pe)
+{
+    size_t length = (size_t)16 << 20;
+    char *dest = shmem_malloc(length),
+         *source = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    munmap(source, length);
+    shmem_putmem_nbi(dest, source, length, pe);
+    shmem_quiet();
+}
+
 static void commit(const char *what)
 {
     long local = 0;
@@ -229,6 +252,12 @@ static void commit(const char *what)
         call_by_pointer(&local, shmem_free);
     else if (strcmp(what, "set") == 0)
         shmem_barrier(0, 1, shmem_n_pes(), sync_array);
+    else if (strcmp(what, "apart") == 0)
+        shmem_barrier(0, 32, shmem_n_pes(), sync_array);
+    else if (strcmp(what, "twice") == 0)
+        end_twice();
+    else if (strcmp(what, "unmapped") == 0)
+        put_unmapped(next);
     else if (strcmp(what, "member") == 0)
         shmem_barrier(0, 0, 1, sync_array);
     else if (strcmp(what, "pe") == 0)
