@@ -123,7 +123,10 @@ void sy_run_send(struct sy_pe *pe, unsigned type, int arg, const void *body, siz
     else if (type == SY_CONTROL_EXIT)
         note_sent("exit", pe->number);
     else
-        note_sent(type == SY_DAEMON_SIGNAL && arg == SIGTERM ? "term" : "frame", pe->number);
+        note_sent(type == SY_DAEMON_SIGNAL && arg == SIGTERM ? "term"
+                  : type == SY_DAEMON_TRACE                  ? "trace"
+                                                             : "frame",
+                  pe->number);
 }
 
 void sy_nodes_send(struct sy_run *of, unsigned type, int arg)
@@ -548,7 +551,8 @@ START_TEST(who_does_not_answer_is_named)
     clock_pass(1.2);
     SAID("PE 1: after shmem_finalize\n");
     SAID("PE 2: no shmem_init so far\n");
-    SAID("PE 3: no answer: stopped, short of processors, or its progress thread is stuck or was not started\n");
+    SAID("PE 3: no answer: stopped, short of processors, or its progress thread is stuck or was "
+         "not started\n");
 }
 END_TEST
 
@@ -587,9 +591,10 @@ START_TEST(the_time_is_over)
 {
     sy_waiting_trace(&run);
     SAID("1 the job did not end within 60 seconds (--timeout); stopping all PEs\n");
-    ck_assert_str_eq(sent, "ask0 ask1 ask2 ask3 trace0 ");
+    ck_assert_str_eq(sent, "ask0 ask1 ask2 ask3 ");
     for (int i = 0; i < PES; i++)
         says(i, "computing", -1);
+    ck_assert_str_eq(sent, "ask0 ask1 ask2 ask3 trace0 trace1 trace2 trace3 ");
     for (int i = 0; i < PES; i++) {
         ck_assert(!run.ending.begun);
         sy_waiting_traced(&pes[i], "#0 main\n#1 start");
@@ -604,7 +609,7 @@ END_TEST
 START_TEST(traces_that_do_not_come)
 {
     sy_waiting_trace(&run);
-    clock_pass(19);
+    clock_pass(20);
     ck_assert(!run.ending.begun);
     clock_pass(2);
     ck_assert_int_eq(run.status, 124);
