@@ -50,7 +50,6 @@ int main(int argc, char **argv)
 {
     shmem_init();
     int me = shmem_my_pe(), npes = shmem_n_pes(), next = (me + 1) % npes;
-
     opterr = me == 0;
     long rounds = read_options(argc, argv);
     if (!rounds) {

@@ -1,5 +1,4 @@
-/* What oshinfo knows, gathered once and shown as text, Markdown, JSON, a schema, or devices alone.
- */
+/* What oshinfo knows, gathered once; shown as text, Markdown, JSON, a schema, or devices alone. */
 #ifndef SY_TOOLS_INFO_H
 #define SY_TOOLS_INFO_H
 

@@ -177,8 +177,7 @@ int sy_tree_handshake_server(struct tree_link *link);
 /* Bytes that are still to come in the connection's state, before PROVED. */
 size_t sy_tree_handshake_wants(const struct tree_link *link);
 
-/* The secret is that of a file, SHMEM_SECRET_FILE: its path and what is wrong with it are in err.
- */
+/* The secret is that of a file, SHMEM_SECRET_FILE: its path and its fault are in err. */
 int sy_tree_secret_read(struct tree_user *user, struct sy_error *err);
 
 /* Derives a key for a purpose from another and what else is to make a difference. */

@@ -86,7 +86,7 @@ static size_t apply_begin_payload(struct tcp_peer *peer, const char *from, size_
         return 0;
     }
     size_t part = sy_tcp_receive_cut(to, have - 16, length);
-    sy_copy_bytes(to, from + 16, part);
+    sy_apply_store(to, from + 16, part);
     sy_tcp_receive_place(&peer->stream, to, part, length, bytes);
     peer->payload_region = sy_record_region(header);
     return 16 + part;

@@ -108,6 +108,7 @@ static void events_down(struct tcp_stream *stream, const char *why)
 
 const struct tcp_stream_user sy_tcp_stream_events = {
     .apply = {[TCP_REQUESTS] = sy_tcp_apply_requests, [TCP_REPLIES] = sy_tcp_apply_replies},
+    .store = sy_apply_store,
     .placed = sy_tcp_apply_placed,
     .follow = sy_tcp_device_follow,
     .again = sy_tcp_device_again,

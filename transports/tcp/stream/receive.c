@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 
 #include "transports/tcp/stream/stream.h"
-#include "util/copy.h"
 
 #define READ_BYTES   (64u << 10)
 #define BEHIND_BYTES (4u << 10) /* read beside a large payload, or between two of them */
@@ -159,7 +158,7 @@ static size_t receive_parse(struct tcp_stream *stream, const char *from, size_t 
         size_t left = length - used;
         if (in->payload) {
             size_t part = sy_tcp_receive_cut(in->payload, left, in->payload_left);
-            sy_copy_bytes(in->payload, from + used, part);
+            stream->all->user->store(in->payload, from + used, part);
             receive_take_payload(stream, part);
             used += part;
             if (in->payload_left || left - part < in->payload_padding)

@@ -40,6 +40,9 @@ struct tcp_stream_user {
     size_t (*apply[2])(struct tcp_stream *stream, const char *from, size_t length,
                        const char **why);
 
+    /* Stores a part of a payload, with whole elements. */
+    void (*store)(char *to, const char *from, size_t length);
+
     /* A payload has come whole: counts the `bytes` of its record in `applied`. */
     void (*placed)(struct tcp_stream *stream, enum tcp_channel channel, uint64_t bytes);
 
