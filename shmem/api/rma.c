@@ -83,10 +83,11 @@ SY_RMA_TYPES(DEFINE_ELEMENT)
 #define DEFINE_STRIDED(DIRECTION, SINGLE, BLOCKS, TYPE, BYTES) \
     SY_DEFINE_CTX(void, SINGLE, (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, \
                                  size_t nelems, int pe), \
-                  DIRECTION(ctx, dest, source, dst * BYTES, sst * BYTES, BYTES, nelems, pe);) \
+                  DIRECTION(ctx, dest, source, dst * BYTES, sst * BYTES, BYTES, nelems, pe, SY_BLOCKING);) \
     SY_DEFINE_CTX(void, BLOCKS, (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, \
                                  size_t bsize, size_t nblocks, int pe), \
-                  DIRECTION(ctx, dest, source, dst * BYTES, sst * BYTES, sy_bytes(bsize, BYTES), nblocks, pe);)
+                  DIRECTION(ctx, dest, source, dst * BYTES, sst * BYTES, sy_bytes(bsize, BYTES), nblocks, pe, \
+                            SY_BLOCKING);)
 
 #define SIZE_OF(TYPE) ((ptrdiff_t)sizeof(TYPE))
 #define DEFINE_TYPED(NAME, TYPE) \

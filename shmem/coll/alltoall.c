@@ -194,7 +194,7 @@ void sy_alltoalls(const struct sy_group *group, void *dest, const void *source,
         int i = sy_data_after(group, step);
         sy_get_strided(SHMEM_CTX_DEFAULT, sy_block(dest, i, dest_stride, count),
                        sy_block(source, me, source_stride, count), dest_stride, source_stride, size,
-                       count, sy_members_pe(&group->members, i));
+                       count, sy_members_pe(&group->members, i), SY_BLOCKING);
     }
     sy_group_sync(group);
 }

@@ -263,14 +263,14 @@ static bool alltoall_nodes_send_portion(const struct sy_notify *notify, int from
         if (!(here = copy = malloc(bytes)))
             sy_fatal("shmem_alltoall: no memory for %zu bytes", bytes);
         sy_get_strided(SHMEM_CTX_DEFAULT, copy, block, size, stride, unit, bytes / unit,
-                       sy_members_pe(&group->members, from));
+                       sy_members_pe(&group->members, from), SY_BLOCKING);
         stride = size;
     }
     if (b->dest_stride == size && stride == size) {
         stays = sy_notify_dest_start(notify, to, there, here, bytes, SY_NOTIFY_COUNTER, 1);
     } else {
         sy_put_strided(&sy_ctx_control, there, here, b->dest_stride, stride, b->size, p->count,
-                       sy_members_pe(&group->members, to));
+                       sy_members_pe(&group->members, to), SY_BLOCKING);
         sy_notify_raise(notify, to, SY_NOTIFY_COUNTER, 1);
     }
     if (copy && stays)
@@ -378,7 +378,8 @@ static void alltoall_nodes_by_members(const struct sy_group *group, char *dest, 
         int i = sy_group_mate(group, (local + k) % locals);
         sy_get_strided(SHMEM_CTX_DEFAULT, sy_block(dest, i, b->dest_stride, b->count),
                        sy_block(source, me, b->source_stride, b->count), b->dest_stride,
-                       b->source_stride, b->size, b->count, sy_members_pe(&group->members, i));
+                       b->source_stride, b->size, b->count, sy_members_pe(&group->members, i),
+                       SY_BLOCKING);
     }
     sy_notify_await_count(&notify, left);
     if (stays)

@@ -70,12 +70,13 @@ SY_COLD void sy_issue_amo_again(int answer, const char *what, shmem_ctx_t ctx,
     CALL(core_issue_again, a->pe, route->table->amo, a, flags);
 }
 
-bool sy_issue_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t, bool put)
+bool sy_issue_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t, unsigned flags,
+                      bool put)
 {
     int answer = NOT_ASKED;
 
     CALL(core_issue_again_if_able, t->first.pe,
-         (put ? route->table->put_strided : route->table->get_strided), t, SY_BLOCKING);
+         (put ? route->table->put_strided : route->table->get_strided), t, flags);
     return !answer;
 }
 

@@ -80,8 +80,9 @@ static inline void sy_issue_amo(const char *what, shmem_ctx_t ctx, const struct 
     sy_issue_amo_by(sy_route_to(amo->pe), what, ctx, amo, flags);
 }
 
-/* Blocking, as one message. False where the transport lacks the call. */
-bool sy_issue_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t, bool put);
+/* In as few messages as it takes. False where the transport lacks the call. */
+bool sy_issue_strided(const char *what, shmem_ctx_t ctx, const struct sy_strided *t, unsigned flags,
+                      bool put);
 
 /* A put, then an atomic operation on the same PE that is seen only after it: in one call where the
  * transport has one for this. */

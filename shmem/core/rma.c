@@ -305,7 +305,8 @@ static struct sy_target core_rma_strided_target(const char *what, const void *re
 }
 
 static void core_rma_strided(shmem_ctx_t ctx, char *remote, char *local, ptrdiff_t remote_stride,
-                             ptrdiff_t local_stride, size_t block, size_t blocks, int pe, bool put)
+                             ptrdiff_t local_stride, size_t block, size_t blocks, int pe,
+                             unsigned flags, bool put)
 {
     const char *what = put ? "iput" : "iget";
 
@@ -332,22 +333,22 @@ static void core_rma_strided(shmem_ctx_t ctx, char *remote, char *local, ptrdiff
                                  .remote_stride = remote_stride,
                                  .local_stride = local_stride};
     if (staged ? far && sy_rma_staged_strided(what, ctx, &t, put)
-               : sy_issue_strided(what, ctx, &t, put))
+               : sy_issue_strided(what, ctx, &t, flags, put))
         return;
     for (; blocks; blocks--, remote += remote_stride, local += local_stride)
-        core_rma_slow(ctx, remote, local, block, pe, SY_BLOCKING, put);
+        core_rma_slow(ctx, remote, local, block, pe, flags, put);
 }
 
 void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride,
-                    ptrdiff_t source_stride, size_t block, size_t blocks, int pe)
+                    ptrdiff_t source_stride, size_t block, size_t blocks, int pe, unsigned flags)
 {
     core_rma_strided(ctx, dest, (char *)source, dest_stride, source_stride, block, blocks, pe,
-                     true);
+                     flags, true);
 }
 
 void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride,
-                    ptrdiff_t source_stride, size_t block, size_t blocks, int pe)
+                    ptrdiff_t source_stride, size_t block, size_t blocks, int pe, unsigned flags)
 {
     core_rma_strided(ctx, (char *)source, dest, source_stride, dest_stride, block, blocks, pe,
-                     false);
+                     flags, false);
 }

@@ -191,9 +191,9 @@ SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t le
 
 /* Strided transfers; strides and block length in bytes. */
 void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride,
-                    ptrdiff_t source_stride, size_t block, size_t blocks, int pe);
+                    ptrdiff_t source_stride, size_t block, size_t blocks, int pe, unsigned flags);
 void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride,
-                    ptrdiff_t source_stride, size_t block, size_t blocks, int pe);
+                    ptrdiff_t source_stride, size_t block, size_t blocks, int pe, unsigned flags);
 
 /* Ordering. The processor orders stores to mapped memory; the fence keeps the compiler from undoing
  * that (and serves processors that need an instruction for it). quiet is also a full fence: a PE

@@ -236,7 +236,7 @@ static void rma_staged_pack_move(const struct packing *p, const char *what, shme
     part.first.length = part.block;
     part.blocks = blocks;
     part.local_stride = (ptrdiff_t)part.block;
-    if (sy_issue_strided(what, ctx, &part, put))
+    if (sy_issue_strided(what, ctx, &part, SY_BLOCKING, put))
         return;
     for (; blocks; blocks--) {
         (put ? sy_issue_put : sy_issue_get)(what, ctx, &part.first, SY_BLOCKING);

@@ -9,7 +9,7 @@
 /* ---- transfer.c; lengths and strides in bytes ---- */
 
 enum sy_stream_transfer {
-    SY_STREAM_PUT,
+    SY_STREAM_PUT,        /* these five have `dest` and `source` in front */
     SY_STREAM_PUT_SIGNAL, /* with length 0 the signal is all that is sent */
     SY_STREAM_GET,
     SY_STREAM_IPUT,

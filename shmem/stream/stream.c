@@ -322,7 +322,7 @@ static void stream_append(struct sy_stream_op *op)
     stream->last = &op->next;
     stream->added++;
     op->calls = stream->calls;
-    stream->calls += op->kind->work && !op->team;
+    stream->calls += op->kind->work && !sy_worker_turn(op);
     if (!stream->held && !stream->parked)
         sy_proxy_inbox(stream);
     pthread_mutex_unlock(&sy_stream_lock);

@@ -10,11 +10,11 @@
  * together.c collective routines
  * opencl.c   streams that take turns with an OpenCL command queue
  *
- * The proxy never blocks for another PE: it starts transfers, asks whether they are complete, and
- * compares variables. So thousands of streams that wait cost a look each, and no thread. Each
- * stream issues on a context of its own, on which nobody else issues: while the stream waits, what
- * is under way there is what its operations have started, so that asking for the context is asking
- * for a ticket, without one.
+ * The proxy never waits for another PE but for room: it starts transfers, asks whether they are
+ * complete, and compares variables. So thousands of streams that wait cost a look each, and no
+ * thread. Each stream issues on a context of its own, on which nobody else issues: while the stream
+ * waits, what is under way there is what its operations have started, so that asking for the
+ * context is asking for a ticket, without one.
  *
  * A collective routine blocks until all members have come, and members may come to two teams in
  * different orders. Hence each team has a queue of its collectives: they run one after another in
@@ -50,9 +50,9 @@ enum sy_step { SY_STEP_DONE, SY_STEP_AGAIN, SY_STEP_PARKED };
 
 /* Operations of one kind. */
 struct sy_stream_kind {
-    enum sy_step (*step)(struct sy_stream_op *op); /* called by the proxy; NULL: work() is there */
+    enum sy_step (*step)(struct sy_stream_op *op); /* called by the proxy, if there is no work() */
     void (*work)(struct sy_stream_op *op);         /* called by a worker; may block */
-    bool issues; /* it may leave transfers under way on the stream's context */
+    bool issues; /* a transfer; step() may leave it under way on the stream's context */
     bool joins;  /* it may begin while earlier transfers that join are under way */
     void (*drop)(
         struct sy_stream_op *op); /* gives back what one holds that is not added; or NULL */
@@ -141,7 +141,7 @@ struct sy_stream_op {
     struct sy_stream *stream;
     const struct sy_stream_kind *kind;
     const char *routine; /* as the program called it */
-    struct sy_team_queue *queue;
+    struct sy_worker_queue *queue;
     struct sy_team *team; /* of a collective routine */
     int pe;               /* of a transfer */
     bool ready;           /* everything before it in its stream is complete */

@@ -1,9 +1,10 @@
 /* Transfers of streams: see ops.h. The proxy starts them on the stream's context, and does not wait
- * but for room. Strided ones are one message where the transport has that, for which it is waited.
- */
+ * but for room. A worker carries out those with memory of a device, which the library copies piece
+ * by piece, at the speed of the other PE. */
 #include <shmem/constants.h>
 
 #include "core/amo.h"
+#include "core/memory/staged.h"
 #include "core/rma.h"
 #include "core/signal.h"
 #include "stream/ops.h"
@@ -31,7 +32,7 @@ static enum sy_step transfer_iput(struct sy_stream_op *op)
     const struct sy_stream_strided *s = &op->to.strided;
 
     sy_put_strided(op->stream->ctx, s->dest, s->source, s->dest_stride, s->source_stride, s->block,
-                   s->blocks, op->pe);
+                   s->blocks, op->pe, 0);
     return SY_STEP_DONE;
 }
 
@@ -40,7 +41,7 @@ static enum sy_step transfer_iget(struct sy_stream_op *op)
     const struct sy_stream_strided *s = &op->to.strided;
 
     sy_get_strided(op->stream->ctx, s->dest, s->source, s->dest_stride, s->source_stride, s->block,
-                   s->blocks, op->pe);
+                   s->blocks, op->pe, 0);
     return SY_STEP_DONE;
 }
 
@@ -88,6 +89,12 @@ static enum sy_step transfer_pe_quiet(struct sy_stream_op *op)
     return SY_STEP_DONE;
 }
 
+static void transfer_work(struct sy_stream_op *op)
+{
+    op->kind->step(op);
+    sy_quiet(op->stream->ctx, SY_ALL_PES);
+}
+
 /* What writes to this PE's memory, and what reads another's, begins when all before it is complete:
  * it may want what that has brought. What comes behind it begins when it is complete: it may send
  * what that has brought, or write where that reads. */
@@ -105,10 +112,37 @@ static const struct sy_stream_kind kinds[] = {
     [SY_STREAM_PE_QUIET] = {.step = transfer_pe_quiet},
 };
 
+#define OF_DEVICE(STEP)                                                                            \
+    {                                                                                              \
+        .step = STEP, .work = transfer_work, .issues = true                                        \
+    }
+static const struct sy_stream_kind kinds_of_device[] = {
+    [SY_STREAM_PUT] = OF_DEVICE(transfer_put),
+    [SY_STREAM_PUT_SIGNAL] = OF_DEVICE(transfer_put_signal),
+    [SY_STREAM_GET] = OF_DEVICE(transfer_get),
+    [SY_STREAM_IPUT] = OF_DEVICE(transfer_iput),
+    [SY_STREAM_IGET] = OF_DEVICE(transfer_iget),
+};
+#undef OF_DEVICE
+
+/* All PEs of a space have the same windows, so a symmetric address tells of the other PE's memory
+ * too. */
+static const struct sy_stream_kind *transfer_kind(enum sy_stream_transfer what,
+                                                  const union sy_stream_to *to)
+{
+    unsigned window;
+    uint64_t offset;
+
+    if (what < SY_COUNT(kinds_of_device) && (sy_staged_has(to->rma.dest, &window, &offset) ||
+                                             sy_staged_has(to->rma.source, &window, &offset)))
+        return &kinds_of_device[what];
+    return &kinds[what];
+}
+
 void sy_stream_transfer(struct sy_stream *stream, const char *routine, enum sy_stream_transfer what,
                         const union sy_stream_to *to, int pe)
 {
-    struct sy_stream_op *op = sy_stream_new(stream, routine, &kinds[what]);
+    struct sy_stream_op *op = sy_stream_new(stream, routine, transfer_kind(what, to));
 
     if (!op)
         return;

@@ -9,18 +9,19 @@
 #include "stream/proxy.h"
 #include "util/denied.h"
 
-/* A team's operations in the order in which they were added; one at a time runs. */
-struct sy_team_queue {
-    struct sy_team *team; /* NULL: functions of the program */
+/* Operations of one turn (sy_worker_turn) in the order in which they were added; one at a time
+ * runs. */
+struct sy_worker_queue {
+    const void *turn;
     struct sy_stream_op *first, **last;
     bool running; /* or about to: it is among `runnable` */
-    struct sy_team_queue *next, *next_runnable;
+    struct sy_worker_queue *next, *next_runnable;
 };
 
 /* Guarded by sy_stream_lock. */
 static struct {
-    struct sy_team_queue *all, *runnable, **last_runnable; /* queues; those whose first can run */
-    unsigned runnables, idle;                              /* of queues; of threads */
+    struct sy_worker_queue *all, *runnable, **last_runnable; /* queues; those whose first can run */
+    unsigned runnables, idle;                                /* of queues; of threads */
     bool stop;
     pthread_t *thread;
     unsigned count; /* of threads */
@@ -34,12 +35,12 @@ struct sy_stream *sy_worker_serves(void)
     return serves ? serves->stream : NULL;
 }
 
-/* The queue of a team, or NULL; *place: where it is in the list, or would be. */
-static struct sy_team_queue *worker_find(const struct sy_team *team, struct sy_team_queue ***place)
+/* The queue, or NULL; *place: where it is in the list, or would be. */
+static struct sy_worker_queue *worker_find(const void *turn, struct sy_worker_queue ***place)
 {
-    struct sy_team_queue **at = &workers.all;
+    struct sy_worker_queue **at = &workers.all;
 
-    while (*at && (*at)->team != team)
+    while (*at && (*at)->turn != turn)
         at = &(*at)->next;
     *place = at;
     return *at;
@@ -47,12 +48,12 @@ static struct sy_team_queue *worker_find(const struct sy_team *team, struct sy_t
 
 bool sy_worker_is_team(const struct sy_team *team, const char **routine)
 {
-    struct sy_team_queue **place;
+    struct sy_worker_queue **place;
 
     if (serves && serves->team == team)
         return true;
     pthread_mutex_lock(&sy_stream_lock);
-    const struct sy_team_queue *queue = worker_find(team, &place);
+    const struct sy_worker_queue *queue = worker_find(team, &place);
     *routine = queue ? queue->first->routine : NULL;
     pthread_mutex_unlock(&sy_stream_lock);
     return false;
@@ -60,13 +61,13 @@ bool sy_worker_is_team(const struct sy_team *team, const char **routine)
 
 int sy_worker_enter(struct sy_stream_op *op)
 {
-    struct sy_team_queue **place, *queue = worker_find(op->team, &place);
+    struct sy_worker_queue **place, *queue = worker_find(sy_worker_turn(op), &place);
 
     if (!queue) {
         queue = calloc(1, sizeof *queue);
         if (!queue)
             return -ENOMEM;
-        queue->team = op->team;
+        queue->turn = sy_worker_turn(op);
         queue->last = &queue->first;
         *place = queue;
     }
@@ -100,7 +101,7 @@ static void worker_add(const struct sy_stream_op *op)
 }
 
 /* Has a worker run the first of the queue, if it can run. */
-static void worker_try(struct sy_team_queue *queue)
+static void worker_try(struct sy_worker_queue *queue)
 {
     if (queue->running || !queue->first->ready)
         return;
@@ -117,28 +118,28 @@ static void worker_try(struct sy_team_queue *queue)
 }
 
 /* The operation leaves its queue, and its stream goes on. An empty queue is freed. */
-static void worker_done(struct sy_team_queue *queue, struct sy_stream_op *op)
+static void worker_done(struct sy_worker_queue *queue, struct sy_stream_op *op)
 {
     struct sy_stream *stream = op->stream;
-    struct sy_team_queue **place;
+    struct sy_worker_queue **place;
 
     queue->running = false;
     queue->first = op->behind;
     if (queue->first) {
         worker_try(queue);
     } else {
-        worker_find(queue->team, &place);
+        worker_find(queue->turn, &place);
         *place = queue->next;
         free(queue);
     }
-    stream->called += !op->team;
+    stream->called += !sy_worker_turn(op);
     free(op);
     stream->working = NULL;
     sy_stream_completed(stream, 1);
     sy_stream_wake(stream);
 }
 
-static void worker_run(struct sy_team_queue *queue)
+static void worker_run(struct sy_worker_queue *queue)
 {
     struct sy_stream_op *op = queue->first;
 
@@ -156,7 +157,7 @@ static void *worker_main(void *arg)
     (void)arg;
     pthread_mutex_lock(&sy_stream_lock);
     while (workers.runnable || !workers.stop) {
-        struct sy_team_queue *queue = workers.runnable;
+        struct sy_worker_queue *queue = workers.runnable;
         if (!queue) {
             workers.idle++;
             pthread_cond_wait(&workers.work, &sy_stream_lock);

@@ -1,6 +1,7 @@
-/* Workers: threads that carry out what blocks, that is collective routines and functions of the
- * program. They know nothing of transfers, which are the proxy's. stream.h has the argument why
- * they do not wait for each other in a circle. All under sy_stream_lock but where it is said. */
+/* Workers: threads that carry out what blocks: collective routines, functions of the program, and
+ * transfers with memory of a device. All other transfers are the proxy's. stream.h has the argument
+ * why they do not wait for each other in a circle. All under sy_stream_lock but where it is said.
+ */
 #ifndef SY_STREAM_WORKER_H
 #define SY_STREAM_WORKER_H
 
@@ -9,8 +10,15 @@
 /* A collective routine has been added to its stream: it enters its team's queue. 0 or -ENOMEM. */
 int sy_worker_enter(struct sy_stream_op *op);
 
-/* All that is before it in its stream is complete: it runs when it is the first in its queue. A
- * function of the program has no queue before and enters that of all such functions now. */
+/* What the operation waits its turn for: a team, the stream of a transfer, or NULL: for functions
+ * of the program. */
+static inline const void *sy_worker_turn(const struct sy_stream_op *op)
+{
+    return op->kind->issues ? (const void *)op->stream : op->team;
+}
+
+/* All that is before it in its stream is complete: it runs when it is the first in its queue. What
+ * is not collective has no queue before, and enters one now. */
 void sy_worker_ready(struct sy_stream_op *op);
 
 /* The stream for which this thread, a worker, carries out an operation; or NULL. */

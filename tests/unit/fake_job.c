@@ -372,11 +372,11 @@ void sy_put_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t le
 }
 
 void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride, ptrdiff_t source_stride,
-                    size_t block, size_t blocks, int pe)
+                    size_t block, size_t blocks, int pe, unsigned flags)
 {
     for (size_t i = 0; i < blocks; i++)
         sy_put(ctx, (char *)dest + (ptrdiff_t)i * dest_stride, (const char *)source + (ptrdiff_t)i * source_stride, block,
-               pe, SY_BLOCKING);
+               pe, flags);
 }
 
 /* An answer takes a while; the value that it brings is that of some moment in between. */
@@ -394,11 +394,11 @@ void sy_get_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t le
 }
 
 void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t dest_stride, ptrdiff_t source_stride,
-                    size_t block, size_t blocks, int pe)
+                    size_t block, size_t blocks, int pe, unsigned flags)
 {
     for (size_t i = 0; i < blocks; i++)
         sy_get(ctx, (char *)dest + (ptrdiff_t)i * dest_stride, (const char *)source + (ptrdiff_t)i * source_stride, block,
-               pe, SY_BLOCKING);
+               pe, flags);
 }
 
 static void fake_word_message(shmem_ctx_t ctx, int pe, unsigned window, uint64_t offset, int kind, uint64_t value)
