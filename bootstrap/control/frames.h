@@ -31,7 +31,7 @@ enum sy_daemon_type {
     SY_DAEMON_SAY,      /* body: a message to the user; arg: enum sy_daemon_line */
     SY_DAEMON_OUTPUT,   /* more: 1 or 2; body: what the PE wrote; empty: no more will come */
     SY_DAEMON_TAKEN,    /* what came by INPUT is in the pipe. arg = 1: the PE wants no more */
-    SY_DAEMON_FAULT,    /* body: what is wrong with what the PE sent */
+    SY_DAEMON_FAULT,    /* body: what is wrong with what the PE sent; arg 1: if it is initialized */
     SY_DAEMON_ENDED,    /* arg: the status as of waitpid, 16 bits, and SY_DAEMON_SHORT */
     SY_DAEMON_JUDGE,    /* all that ended together have been reported */
     SY_DAEMON_TRACED,   /* body: a stack trace */

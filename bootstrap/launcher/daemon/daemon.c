@@ -162,6 +162,24 @@ static void daemon_pe_malformed(struct sy_link *link, const char *what)
     sy_daemon_tell(local->daemon, SY_DAEMON_FAULT, local->pe, 0, what, strlen(what));
 }
 
+static void daemon_pe_closed(struct ev_loop *loop, ev_timer *timer, int events)
+{
+    static const char what[] = "no word of shmem_finalize before its connection to oshrun ended: "
+                               "has it called exec, or closed descriptors that are not its own?";
+    struct sy_local_pe *local = timer->data;
+
+    (void)loop, (void)events;
+    if (local->alive)
+        sy_daemon_tell(local->daemon, SY_DAEMON_FAULT, local->pe, 1, what, strlen(what));
+}
+
+static void daemon_pe_ended(struct sy_link *link)
+{
+    struct sy_local_pe *local = link->owner;
+
+    ev_timer_start(local->daemon->loop, &local->closed);
+}
+
 static void daemon_output_bytes(struct sy_pe_output *output, const char *bytes, size_t length)
 {
     struct sy_local_pe *local = output->owner;
@@ -202,7 +220,10 @@ void sy_daemon_attach(struct sy_local_pe *local, const struct sy_child *child)
     local->link.fault = pe_fault;
     local->link.frame = daemon_pe_frame;
     local->link.malformed = daemon_pe_malformed;
+    local->link.ended = daemon_pe_ended;
     local->link.owner = local;
+    ev_timer_init(&local->closed, daemon_pe_closed, 1., 0.);
+    local->closed.data = local;
     sy_link_open(&local->link, loop, child->link, child->link);
     daemon_open_output(local, &local->out, 1, child->out);
     if (child->err >= 0)
@@ -295,6 +316,7 @@ void sy_daemon_close(struct sy_daemon *daemon)
     }
     for (int i = 0; i < daemon->count; i++) {
         sy_link_close(&daemon->local[i].link);
+        ev_timer_stop(daemon->loop, &daemon->local[i].closed);
         sy_pe_input_close(&daemon->local[i].in);
         sy_pe_output_close(&daemon->local[i].out);
         sy_pe_output_close(&daemon->local[i].err);

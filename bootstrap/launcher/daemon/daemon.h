@@ -32,6 +32,7 @@ struct sy_local_pe {
     bool just_ended; /* with wait_status, and the head does not know yet */
     int wait_status;
     struct sy_link link;
+    ev_timer closed; /* a second after the PE has closed the link, or died */
     struct sy_pe_output out, err;
     struct sy_pe_input in;
 };

@@ -550,7 +550,8 @@ static void messages_pe_tells(struct sy_pe *pe, const struct sy_frame *header, c
         sy_input_taken(&pe->run->input, pe->number, header->arg != 0);
         break;
     case SY_DAEMON_FAULT:
-        messages_end_wrong(pe, body);
+        if (!header->arg || pe->initialized)
+            messages_end_wrong(pe, body);
         break;
     case SY_DAEMON_ENDED:
         messages_ended(pe, header->arg);
