@@ -11,7 +11,9 @@
  * of dissemination, or along a tree (tree.h), and let their nodes go.
  *
  * Who may write what:
- *   arrived, base, stamp, small buffers   their owner
+ *   arrived, base, stamp                  their owner
+ *   small buffers                         their owner; in a sync that joins slots, the last of its
+ *                                         group to arrive, at each level
  *   gathered, inboxes                     others, by atomic addition
  *   released                              one PE of the node: in a sync the last to arrive, in a
  *                                         release the leader

@@ -26,7 +26,8 @@ struct sy_target {
 };
 
 /* Resolves `length` bytes at the user's `address` on PE pe, or ends the job; the message names the
- * operation `what`. */
+ * operation `what`. Maps a space there that has not been used yet, and makes it the one that is
+ * looked at first. */
 struct sy_target sy_rma_target(const char *what, const void *address, size_t length, int pe);
 
 /* Ends the job, naming `what`, where what has been resolved is a constant of the executable. */

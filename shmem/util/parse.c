@@ -68,6 +68,15 @@ int sy_parse_seconds(const char *text, double *out)
             value = value * 10 + (*text - '0');
             unit *= 10;
         }
+    if (digits && (*text == 'e' || *text == 'E')) {
+        bool down = text[1] == '-';
+        int exponent = 0;
+        text += 1 + (down || text[1] == '+');
+        for (digits = is_digit(*text); is_digit(*text) && exponent < 100; text++)
+            exponent = exponent * 10 + (*text - '0');
+        for (; exponent; exponent--)
+            *(down ? &unit : &value) *= 10;
+    }
     value /= unit;
     if (!digits || *text || !(value <= DBL_MAX)) /* too many digits end as infinity or NaN */
         return -EINVAL;

@@ -141,7 +141,8 @@ END_TEST
 START_TEST(test_seconds)
 {
     static const char *const bad[] = {"",   ".",   "-1", "+1", "inf", "nan",
-                                      "1s", "1e3", " 1", "1 ", "1,5"};
+                                      "1s", "1e",  " 1", "1 ", "1,5",
+                                      "e3", "1e-", "1e3s", "1e999"};
     char huge[401];
     double value = 77;
 
@@ -151,6 +152,12 @@ START_TEST(test_seconds)
     ck_assert(value == 2.5);
     ck_assert_int_eq(sy_parse_seconds(".3", &value), 0);
     ck_assert(value == .3);
+    ck_assert_int_eq(sy_parse_seconds("1.5e2", &value), 0);
+    ck_assert(value == 150.0);
+    ck_assert_int_eq(sy_parse_seconds("1E-05", &value), 0); /* as Python writes it to JSON */
+    ck_assert(value == 1. / 100000);
+    ck_assert_int_eq(sy_parse_seconds("2e+1", &value), 0);
+    ck_assert(value == 20.0);
     ck_assert_int_eq(sy_parse_seconds("0", &value), 0);
     ck_assert(value == 0.0);
     ck_assert_int_eq(sy_parse_seconds("99999999999999999999", &value), 0);

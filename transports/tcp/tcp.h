@@ -62,7 +62,7 @@ static inline struct tcp_peer *sy_tcp_peer_at(const struct tcp *tcp, unsigned i)
     return sy_tcp_peer_of(tcp->engine.peer[i]);
 }
 
-/* The stream to PE pe with this number (below SHMEM_TCP_STREAMS); NULL: it has not been made, or
+/* The stream to PE pe with this number (0 to SHMEM_TCP_STREAMS); NULL: it has not been made, or
  * there is no such PE. Any thread. */
 static inline struct tcp_peer *sy_tcp_peer_made(struct tcp *tcp, uint32_t pe, unsigned number)
 {

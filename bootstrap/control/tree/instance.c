@@ -1,6 +1,6 @@
 /* Instances of the control tree: making one, freeing it, and what a fork does to it. The list of
- * all instances is the only variable that no instance owns: the handler of a fork has no argument.
- */
+ * all instances, with its lock, is the only thing that no instance owns: the handler of a fork has
+ * no argument. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* The stream layer: two channels in each direction, requests and replies, between this process and
  * another one. Each carries bytes once and in order, whatever becomes of the connection under it:
- * they are kept until the other side has applied them, and a new connection goes on from there. It
- * knows nothing of records, of peers and their further streams, or of hints, and calls upward by
- * struct tcp_stream_user alone.
+ * they are kept until the other side has applied them, and a new connection goes on from there. Of
+ * records it knows the longest and the padding between them (engine/record.h), and that a frame
+ * ends where one does; nothing of what they ask for, of peers and their further streams, or of
+ * hints. It calls upward by struct tcp_stream_user alone.
  *
  * stream.c   connections come and go
  * queue.c    a channel's bytes until the other side has applied them
