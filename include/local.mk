@@ -17,6 +17,7 @@ shmeminclude_HEADERS = \
 	include/shmem/sessions.h \
 	include/shmem/short_sets.h \
 	include/shmem/collectives.h \
+	include/shmem/team_data.h \
 	include/shmem/complex.h \
 	include/shmem/p2p.h \
 	include/shmem/ordering.h \

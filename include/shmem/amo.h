@@ -12,12 +12,17 @@
 
 /* clang-format off */
 
-/* Extended AMO types. fetch (9.7.1.1): the value of source. set (9.7.1.2): writes value. swap
+/* The nonblocking forms, _nbi (9.7.2): the value before, or the value read, is in *fetch when a
+ * quiet has returned; fetch may be any memory of this PE.
+ *
+ * Extended AMO types. fetch (9.7.1.1): the value of source. set (9.7.1.2): writes value. swap
  * (9.7.1.4): writes value and returns the value before. */
 #define SY_DECLARE(TYPENAME, TYPE) \
     SY_API_CTX(TYPE, TYPENAME##_atomic_fetch, const TYPE *source, int pe) \
     SY_API_CTX(void, TYPENAME##_atomic_set, TYPE *dest, TYPE value, int pe) \
-    SY_API_CTX(TYPE, TYPENAME##_atomic_swap, TYPE *dest, TYPE value, int pe)
+    SY_API_CTX(TYPE, TYPENAME##_atomic_swap, TYPE *dest, TYPE value, int pe) \
+    SY_API_CTX(void, TYPENAME##_atomic_fetch_nbi, TYPE *fetch, const TYPE *source, int pe) \
+    SY_API_CTX(void, TYPENAME##_atomic_swap_nbi, TYPE *fetch, TYPE *dest, TYPE value, int pe)
 SY_EXTENDED_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
@@ -29,31 +34,7 @@ SY_EXTENDED_AMO_TYPES(SY_DECLARE)
     SY_API_CTX(TYPE, TYPENAME##_atomic_fetch_inc, TYPE *dest, int pe) \
     SY_API_CTX(void, TYPENAME##_atomic_inc, TYPE *dest, int pe) \
     SY_API_CTX(TYPE, TYPENAME##_atomic_fetch_add, TYPE *dest, TYPE value, int pe) \
-    SY_API_CTX(void, TYPENAME##_atomic_add, TYPE *dest, TYPE value, int pe)
-SY_STANDARD_AMO_TYPES(SY_DECLARE)
-#undef SY_DECLARE
-
-/* Bitwise AMO types. fetch_and, and (9.7.1.9, 10), fetch_or, or (9.7.1.11, 12), fetch_xor, xor
- * (9.7.1.13, 14): combines dest with value. The routines with fetch return the value before. */
-#define SY_DECLARE(TYPENAME, TYPE) \
-    SY_API_CTX(TYPE, TYPENAME##_atomic_fetch_and, TYPE *dest, TYPE value, int pe) \
-    SY_API_CTX(void, TYPENAME##_atomic_and, TYPE *dest, TYPE value, int pe) \
-    SY_API_CTX(TYPE, TYPENAME##_atomic_fetch_or, TYPE *dest, TYPE value, int pe) \
-    SY_API_CTX(void, TYPENAME##_atomic_or, TYPE *dest, TYPE value, int pe) \
-    SY_API_CTX(TYPE, TYPENAME##_atomic_fetch_xor, TYPE *dest, TYPE value, int pe) \
-    SY_API_CTX(void, TYPENAME##_atomic_xor, TYPE *dest, TYPE value, int pe)
-SY_BITWISE_AMO_TYPES(SY_DECLARE)
-#undef SY_DECLARE
-
-/* Nonblocking forms (9.7.2). The value before, or the value read, is in *fetch when a quiet has
- * returned; fetch may be any memory of this PE. */
-#define SY_DECLARE(TYPENAME, TYPE) \
-    SY_API_CTX(void, TYPENAME##_atomic_fetch_nbi, TYPE *fetch, const TYPE *source, int pe) \
-    SY_API_CTX(void, TYPENAME##_atomic_swap_nbi, TYPE *fetch, TYPE *dest, TYPE value, int pe)
-SY_EXTENDED_AMO_TYPES(SY_DECLARE)
-#undef SY_DECLARE
-
-#define SY_DECLARE(TYPENAME, TYPE) \
+    SY_API_CTX(void, TYPENAME##_atomic_add, TYPE *dest, TYPE value, int pe) \
     SY_API_CTX(void, TYPENAME##_atomic_compare_swap_nbi, TYPE *fetch, TYPE *dest, TYPE cond, \
                TYPE value, int pe) \
     SY_API_CTX(void, TYPENAME##_atomic_fetch_inc_nbi, TYPE *fetch, TYPE *dest, int pe) \
@@ -62,14 +43,19 @@ SY_EXTENDED_AMO_TYPES(SY_DECLARE)
 SY_STANDARD_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
+/* Bitwise AMO types. fetch_and, and (9.7.1.9, 10), fetch_or, or (9.7.1.11, 12), fetch_xor, xor
+ * (9.7.1.13, 14): combines dest with value. The routines with fetch return the value before. */
+#define SY_BITWISE(FETCH, UPDATE, TYPE) \
+    SY_API_CTX(TYPE, FETCH, TYPE *dest, TYPE value, int pe) \
+    SY_API_CTX(void, UPDATE, TYPE *dest, TYPE value, int pe) \
+    SY_API_CTX(void, FETCH##_nbi, TYPE *fetch, TYPE *dest, TYPE value, int pe)
 #define SY_DECLARE(TYPENAME, TYPE) \
-    SY_API_CTX(void, TYPENAME##_atomic_fetch_and_nbi, TYPE *fetch, TYPE *dest, TYPE value, \
-               int pe) \
-    SY_API_CTX(void, TYPENAME##_atomic_fetch_or_nbi, TYPE *fetch, TYPE *dest, TYPE value, int pe) \
-    SY_API_CTX(void, TYPENAME##_atomic_fetch_xor_nbi, TYPE *fetch, TYPE *dest, TYPE value, \
-               int pe)
+    SY_BITWISE(TYPENAME##_atomic_fetch_and, TYPENAME##_atomic_and, TYPE) \
+    SY_BITWISE(TYPENAME##_atomic_fetch_or, TYPENAME##_atomic_or, TYPE) \
+    SY_BITWISE(TYPENAME##_atomic_fetch_xor, TYPENAME##_atomic_xor, TYPE)
 SY_BITWISE_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
+#undef SY_BITWISE
 
 /* Names deprecated since 1.4; each is the routine that has atomic_ in its name, on the same
  * objects. */

@@ -17,41 +17,46 @@
 
 /* clang-format off */
 
-/* One routine; one that also has a form with a context; and a collective one that takes a
- * team, dest, source and a count. */
+/* One routine; one that also has a form with a context; a collective one that takes a team, dest,
+ * source and a count; an atomic change by a value, in its three forms. */
 #define SY_CHOSEN(RESULT, NAME, ...) \
     RESULT SY_DIRECT sy_##NAME(__VA_ARGS__) __asm__("shmem_" #NAME);
 #define SY_CHOSEN_CTX(RESULT, NAME, ...) \
     SY_CHOSEN(RESULT, NAME, __VA_ARGS__) \
     SY_CHOSEN(RESULT, ctx_##NAME, shmem_ctx_t, __VA_ARGS__)
-#define SY_CHOSEN_COLLECTIVE(NAME, TYPE) \
-    SY_CHOSEN(int, NAME, shmem_team_t, volatile TYPE *, const volatile TYPE *, size_t)
+#define SY_CHOSEN_COLLECTIVE(NAME, TYPE) SY_CHOSEN(int, NAME, shmem_team_t, SY_MOVED(TYPE), size_t)
+#define SY_CHOSEN_CHANGE(FETCH, UPDATE, TYPE) \
+    SY_CHOSEN_CTX(TYPE, FETCH, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN_CTX(void, UPDATE, volatile TYPE *, TYPE, int) \
+    SY_CHOSEN_CTX(void, FETCH##_nbi, volatile TYPE *, volatile TYPE *, TYPE, int)
+
+/* What routines have in common: dest and source; a set of variables, and one with indices. */
+#define SY_MOVED(TYPE) volatile TYPE *, const volatile TYPE *
+#define SY_SET(TYPE)   volatile TYPE *, size_t, const int *, int
+#define SY_SOME(TYPE)  volatile TYPE *, size_t, size_t *, const int *, int
 
 /* Remote memory access (9.6), signals (9.8.3, 4), collective routines without arithmetic (9.10). */
 #define SY_DECLARE(TYPENAME, TYPE) \
-    SY_CHOSEN_CTX(void, TYPENAME##_put, volatile TYPE *, const volatile TYPE *, size_t, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_put, SY_MOVED(TYPE), size_t, int) \
     SY_CHOSEN_CTX(void, TYPENAME##_p, volatile TYPE *, TYPE, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_iput, volatile TYPE *, const volatile TYPE *, ptrdiff_t, \
-                  ptrdiff_t, size_t, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_ibput, volatile TYPE *, const volatile TYPE *, ptrdiff_t, \
-                  ptrdiff_t, size_t, size_t, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_get, volatile TYPE *, const volatile TYPE *, size_t, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_iput, SY_MOVED(TYPE), ptrdiff_t, ptrdiff_t, size_t, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_ibput, SY_MOVED(TYPE), ptrdiff_t, ptrdiff_t, size_t, size_t, \
+                  int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_get, SY_MOVED(TYPE), size_t, int) \
     SY_CHOSEN_CTX(TYPE, TYPENAME##_g, const volatile TYPE *, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_iget, volatile TYPE *, const volatile TYPE *, ptrdiff_t, \
-                  ptrdiff_t, size_t, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_ibget, volatile TYPE *, const volatile TYPE *, ptrdiff_t, \
-                  ptrdiff_t, size_t, size_t, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_put_nbi, volatile TYPE *, const volatile TYPE *, size_t, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_get_nbi, volatile TYPE *, const volatile TYPE *, size_t, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_put_signal, volatile TYPE *, const volatile TYPE *, size_t, \
-                  volatile uint64_t *, uint64_t, int, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_put_signal_nbi, volatile TYPE *, const volatile TYPE *, \
-                  size_t, volatile uint64_t *, uint64_t, int, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_iget, SY_MOVED(TYPE), ptrdiff_t, ptrdiff_t, size_t, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_ibget, SY_MOVED(TYPE), ptrdiff_t, ptrdiff_t, size_t, size_t, \
+                  int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_put_nbi, SY_MOVED(TYPE), size_t, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_get_nbi, SY_MOVED(TYPE), size_t, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_put_signal, SY_MOVED(TYPE), size_t, volatile uint64_t *, \
+                  uint64_t, int, int) \
+    SY_CHOSEN_CTX(void, TYPENAME##_put_signal_nbi, SY_MOVED(TYPE), size_t, volatile uint64_t *, \
+                  uint64_t, int, int) \
     SY_CHOSEN_COLLECTIVE(TYPENAME##_alltoall, TYPE) \
-    SY_CHOSEN(int, TYPENAME##_alltoalls, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
-              ptrdiff_t, ptrdiff_t, size_t) \
-    SY_CHOSEN(int, TYPENAME##_broadcast, shmem_team_t, volatile TYPE *, const volatile TYPE *, \
-              size_t, int) \
+    SY_CHOSEN(int, TYPENAME##_alltoalls, shmem_team_t, SY_MOVED(TYPE), ptrdiff_t, ptrdiff_t, \
+              size_t) \
+    SY_CHOSEN(int, TYPENAME##_broadcast, shmem_team_t, SY_MOVED(TYPE), size_t, int) \
     SY_CHOSEN_COLLECTIVE(TYPENAME##_collect, TYPE) \
     SY_CHOSEN_COLLECTIVE(TYPENAME##_fcollect, TYPE)
 SY_RMA_DISTINCT_TYPES(SY_DECLARE)
@@ -93,29 +98,17 @@ SY_EXTENDED_AMO_DISTINCT_TYPES(SY_DECLARE)
     SY_CHOSEN_CTX(TYPE, TYPENAME##_atomic_compare_swap, volatile TYPE *, TYPE, TYPE, int) \
     SY_CHOSEN_CTX(TYPE, TYPENAME##_atomic_fetch_inc, volatile TYPE *, int) \
     SY_CHOSEN_CTX(void, TYPENAME##_atomic_inc, volatile TYPE *, int) \
-    SY_CHOSEN_CTX(TYPE, TYPENAME##_atomic_fetch_add, volatile TYPE *, TYPE, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_atomic_add, volatile TYPE *, TYPE, int) \
     SY_CHOSEN_CTX(void, TYPENAME##_atomic_compare_swap_nbi, volatile TYPE *, volatile TYPE *, \
                   TYPE, TYPE, int) \
     SY_CHOSEN_CTX(void, TYPENAME##_atomic_fetch_inc_nbi, volatile TYPE *, volatile TYPE *, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_atomic_fetch_add_nbi, volatile TYPE *, volatile TYPE *, TYPE, \
-                  int)
+    SY_CHOSEN_CHANGE(TYPENAME##_atomic_fetch_add, TYPENAME##_atomic_add, TYPE)
 SY_STANDARD_AMO_DISTINCT_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    SY_CHOSEN_CTX(TYPE, TYPENAME##_atomic_fetch_and, volatile TYPE *, TYPE, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_atomic_and, volatile TYPE *, TYPE, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_atomic_fetch_and_nbi, volatile TYPE *, volatile TYPE *, TYPE, \
-                  int) \
-    SY_CHOSEN_CTX(TYPE, TYPENAME##_atomic_fetch_or, volatile TYPE *, TYPE, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_atomic_or, volatile TYPE *, TYPE, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_atomic_fetch_or_nbi, volatile TYPE *, volatile TYPE *, TYPE, \
-                  int) \
-    SY_CHOSEN_CTX(TYPE, TYPENAME##_atomic_fetch_xor, volatile TYPE *, TYPE, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_atomic_xor, volatile TYPE *, TYPE, int) \
-    SY_CHOSEN_CTX(void, TYPENAME##_atomic_fetch_xor_nbi, volatile TYPE *, volatile TYPE *, TYPE, \
-                  int)
+    SY_CHOSEN_CHANGE(TYPENAME##_atomic_fetch_and, TYPENAME##_atomic_and, TYPE) \
+    SY_CHOSEN_CHANGE(TYPENAME##_atomic_fetch_or, TYPENAME##_atomic_or, TYPE) \
+    SY_CHOSEN_CHANGE(TYPENAME##_atomic_fetch_xor, TYPENAME##_atomic_xor, TYPE)
 SY_BITWISE_AMO_DISTINCT_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
@@ -143,32 +136,28 @@ SY_WAIT_DISTINCT_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #define SY_DECLARE(TYPENAME, TYPE) \
-    SY_CHOSEN(void, TYPENAME##_wait_until_all, volatile TYPE *, size_t, const int *, int, TYPE) \
-    SY_CHOSEN(size_t, TYPENAME##_wait_until_any, volatile TYPE *, size_t, const int *, int, TYPE) \
-    SY_CHOSEN(size_t, TYPENAME##_wait_until_some, volatile TYPE *, size_t, size_t *, const int *, \
-              int, TYPE) \
-    SY_CHOSEN(int, TYPENAME##_test_all, volatile TYPE *, size_t, const int *, int, TYPE) \
-    SY_CHOSEN(size_t, TYPENAME##_test_any, volatile TYPE *, size_t, const int *, int, TYPE) \
-    SY_CHOSEN(size_t, TYPENAME##_test_some, volatile TYPE *, size_t, size_t *, const int *, int, \
-              TYPE) \
-    SY_CHOSEN(void, TYPENAME##_wait_until_all_vector, volatile TYPE *, size_t, const int *, int, \
-              const volatile TYPE *) \
-    SY_CHOSEN(size_t, TYPENAME##_wait_until_any_vector, volatile TYPE *, size_t, const int *, \
-              int, const volatile TYPE *) \
-    SY_CHOSEN(size_t, TYPENAME##_wait_until_some_vector, volatile TYPE *, size_t, size_t *, \
-              const int *, int, const volatile TYPE *) \
-    SY_CHOSEN(int, TYPENAME##_test_all_vector, volatile TYPE *, size_t, const int *, int, \
-              const volatile TYPE *) \
-    SY_CHOSEN(size_t, TYPENAME##_test_any_vector, volatile TYPE *, size_t, const int *, int, \
-              const volatile TYPE *) \
-    SY_CHOSEN(size_t, TYPENAME##_test_some_vector, volatile TYPE *, size_t, size_t *, \
-              const int *, int, const volatile TYPE *)
+    SY_CHOSEN(void, TYPENAME##_wait_until_all, SY_SET(TYPE), TYPE) \
+    SY_CHOSEN(size_t, TYPENAME##_wait_until_any, SY_SET(TYPE), TYPE) \
+    SY_CHOSEN(size_t, TYPENAME##_wait_until_some, SY_SOME(TYPE), TYPE) \
+    SY_CHOSEN(int, TYPENAME##_test_all, SY_SET(TYPE), TYPE) \
+    SY_CHOSEN(size_t, TYPENAME##_test_any, SY_SET(TYPE), TYPE) \
+    SY_CHOSEN(size_t, TYPENAME##_test_some, SY_SOME(TYPE), TYPE) \
+    SY_CHOSEN(void, TYPENAME##_wait_until_all_vector, SY_SET(TYPE), const volatile TYPE *) \
+    SY_CHOSEN(size_t, TYPENAME##_wait_until_any_vector, SY_SET(TYPE), const volatile TYPE *) \
+    SY_CHOSEN(size_t, TYPENAME##_wait_until_some_vector, SY_SOME(TYPE), const volatile TYPE *) \
+    SY_CHOSEN(int, TYPENAME##_test_all_vector, SY_SET(TYPE), const volatile TYPE *) \
+    SY_CHOSEN(size_t, TYPENAME##_test_any_vector, SY_SET(TYPE), const volatile TYPE *) \
+    SY_CHOSEN(size_t, TYPENAME##_test_some_vector, SY_SOME(TYPE), const volatile TYPE *)
 SY_STANDARD_AMO_DISTINCT_TYPES(SY_DECLARE)
 #undef SY_DECLARE
 
 #undef SY_CHOSEN
 #undef SY_CHOSEN_CTX
 #undef SY_CHOSEN_COLLECTIVE
+#undef SY_CHOSEN_CHANGE
+#undef SY_MOVED
+#undef SY_SET
+#undef SY_SOME
 
 /* clang-format on */
 

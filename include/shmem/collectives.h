@@ -27,70 +27,12 @@ int SY_API(shmem_team_sync)(shmem_team_t team);
 void SY_API(shmem_sync)(int PE_start, int logPE_stride, int PE_size, long *pSync);
 void SY_API(shmem_sync_all)(void);
 
+/* Data of teams (9.10.5 to 9.10.10). */
+#define SY_TEAM_ROUTINE(NAME, ...) int SY_API(shmem_##NAME)(shmem_team_t team, __VA_ARGS__);
+#include "team_data.h"
+#undef SY_TEAM_ROUTINE
+
 /* clang-format off */
-
-/* alltoall (9.10.5): dest and source are blocks of nelems elements, one for each PE of the team;
- * block j of PE i goes to block i of PE j.
- * alltoalls (9.10.6): the same with dst and sst elements from one element to the next.
- * broadcast (9.10.7): copies source of PE_root to dest of all PEs, PE_root itself too. PE_root is a
- * number on the team.
- * collect, fcollect (9.10.8): joins the nelems elements of each PE in the team's order into dest of
- * all PEs. nelems is the same on all PEs for fcollect, and may differ for collect. */
-#define SY_DECLARE(TYPENAME, TYPE) \
-    int SY_API(shmem_##TYPENAME##_alltoall)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                            size_t nelems); \
-    int SY_API(shmem_##TYPENAME##_alltoalls)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                             ptrdiff_t dst, ptrdiff_t sst, size_t nelems); \
-    int SY_API(shmem_##TYPENAME##_broadcast)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                             size_t nelems, int PE_root); \
-    int SY_API(shmem_##TYPENAME##_collect)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                           size_t nelems); \
-    int SY_API(shmem_##TYPENAME##_fcollect)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                            size_t nelems);
-SY_RMA_TYPES(SY_DECLARE)
-#undef SY_DECLARE
-
-int SY_API(shmem_alltoallmem)(shmem_team_t team, void *dest, const void *source, size_t nelems);
-int SY_API(shmem_alltoallsmem)(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
-                               ptrdiff_t sst, size_t nelems);
-int SY_API(shmem_broadcastmem)(shmem_team_t team, void *dest, const void *source, size_t nelems,
-                               int PE_root);
-int SY_API(shmem_collectmem)(shmem_team_t team, void *dest, const void *source, size_t nelems);
-int SY_API(shmem_fcollectmem)(shmem_team_t team, void *dest, const void *source, size_t nelems);
-
-/* Reductions (9.10.9): element i of dest on all PEs becomes the combination of element i of source
- * over all PEs, for nreduce elements; dest may be source. Arithmetic of integers wraps around.
- * Every PE gets the same bits. */
-#define SY_REDUCE(NAME, TYPE) \
-    int SY_API(shmem_##NAME##_reduce)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                      size_t nreduce);
-
-#define SY_DECLARE(TYPENAME, TYPE) \
-    SY_REDUCE(TYPENAME##_and, TYPE) \
-    SY_REDUCE(TYPENAME##_or, TYPE) \
-    SY_REDUCE(TYPENAME##_xor, TYPE)
-SY_BITWISE_REDUCE_TYPES(SY_DECLARE)
-#undef SY_DECLARE
-
-#define SY_DECLARE(TYPENAME, TYPE) \
-    SY_REDUCE(TYPENAME##_max, TYPE) \
-    SY_REDUCE(TYPENAME##_min, TYPE)
-SY_COMPARE_REDUCE_TYPES(SY_DECLARE)
-#undef SY_DECLARE
-
-/* Sums and products, and scans (9.10.10): element i of dest becomes the sum of element i of source
- * over the PEs up to this one, in the team's order, with this one (inscan) or without it (exscan: 0
- * on the first PE); dest may be source. */
-#define SY_DECLARE(TYPENAME, TYPE) \
-    SY_REDUCE(TYPENAME##_sum, TYPE) \
-    SY_REDUCE(TYPENAME##_prod, TYPE) \
-    int SY_API(shmem_##TYPENAME##_sum_inscan)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                              size_t nelems); \
-    int SY_API(shmem_##TYPENAME##_sum_exscan)(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                              size_t nelems);
-SY_ARITHMETIC_REDUCE_TYPES(SY_DECLARE)
-#undef SY_DECLARE
-#undef SY_REDUCE
 
 /* On active sets, deprecated since 1.5. SIZE is the element's size in bits. pSync has
  * SHMEM_ALLTOALL_, ALLTOALLS_, BCAST_ or COLLECT_SYNC_SIZE elements. PE_root is an ordinal in the

@@ -134,22 +134,22 @@ SY_WAIT_TYPES(SY_DECLARE)
 
 /* The index that wait_until_any returns goes to *index, the number that wait_until_some returns to
  * *count. */
+#define SY_SET(TYPE) TYPE *ivars, size_t nelems, const int *status, int cmp
+#define SY_SOME(TYPE) TYPE *ivars, size_t nelems, size_t *indices, const int *status, int cmp
+
 #define SY_DECLARE(TYPENAME, TYPE) \
-    SY_ON_STREAM(void, TYPENAME##_wait_until_all, TYPE *ivars, size_t nelems, const int *status, \
-                 int cmp, TYPE cmp_value) \
-    SY_ON_STREAM(void, TYPENAME##_wait_until_any, TYPE *ivars, size_t nelems, const int *status, \
-                 int cmp, TYPE cmp_value, size_t *index) \
-    SY_ON_STREAM(void, TYPENAME##_wait_until_some, TYPE *ivars, size_t nelems, size_t *indices, \
-                 const int *status, int cmp, TYPE cmp_value, size_t *count) \
-    SY_ON_STREAM(void, TYPENAME##_wait_until_all_vector, TYPE *ivars, size_t nelems, \
-                 const int *status, int cmp, const TYPE *cmp_values) \
-    SY_ON_STREAM(void, TYPENAME##_wait_until_any_vector, TYPE *ivars, size_t nelems, \
-                 const int *status, int cmp, const TYPE *cmp_values, size_t *index) \
-    SY_ON_STREAM(void, TYPENAME##_wait_until_some_vector, TYPE *ivars, size_t nelems, \
-                 size_t *indices, const int *status, int cmp, const TYPE *cmp_values, \
+    SY_ON_STREAM(void, TYPENAME##_wait_until_all, SY_SET(TYPE), TYPE cmp_value) \
+    SY_ON_STREAM(void, TYPENAME##_wait_until_any, SY_SET(TYPE), TYPE cmp_value, size_t *index) \
+    SY_ON_STREAM(void, TYPENAME##_wait_until_some, SY_SOME(TYPE), TYPE cmp_value, size_t *count) \
+    SY_ON_STREAM(void, TYPENAME##_wait_until_all_vector, SY_SET(TYPE), const TYPE *cmp_values) \
+    SY_ON_STREAM(void, TYPENAME##_wait_until_any_vector, SY_SET(TYPE), const TYPE *cmp_values, \
+                 size_t *index) \
+    SY_ON_STREAM(void, TYPENAME##_wait_until_some_vector, SY_SOME(TYPE), const TYPE *cmp_values, \
                  size_t *count)
 SY_STANDARD_AMO_TYPES(SY_DECLARE)
 #undef SY_DECLARE
+#undef SY_SET
+#undef SY_SOME
 
 SY_ON_STREAM(void, signal_wait_until, uint64_t *sig_addr, int cmp, uint64_t cmp_value)
 
@@ -170,55 +170,9 @@ int SY_API(shmemx_sync_all_on_stream)(shmemx_stream_t stream);
 SY_ON_STREAM(int, barrier, shmem_team_t team)
 SY_ON_STREAM(int, team_sync, shmem_team_t team)
 
-#define SY_DECLARE(TYPENAME, TYPE) \
-    SY_ON_STREAM(int, TYPENAME##_alltoall, shmem_team_t team, TYPE *dest, const TYPE *source, \
-                 size_t nelems) \
-    SY_ON_STREAM(int, TYPENAME##_alltoalls, shmem_team_t team, TYPE *dest, const TYPE *source, \
-                 ptrdiff_t dst, ptrdiff_t sst, size_t nelems) \
-    SY_ON_STREAM(int, TYPENAME##_broadcast, shmem_team_t team, TYPE *dest, const TYPE *source, \
-                 size_t nelems, int PE_root) \
-    SY_ON_STREAM(int, TYPENAME##_collect, shmem_team_t team, TYPE *dest, const TYPE *source, \
-                 size_t nelems) \
-    SY_ON_STREAM(int, TYPENAME##_fcollect, shmem_team_t team, TYPE *dest, const TYPE *source, \
-                 size_t nelems)
-SY_RMA_TYPES(SY_DECLARE)
-#undef SY_DECLARE
-
-SY_ON_STREAM(int, alltoallmem, shmem_team_t team, void *dest, const void *source, size_t nelems)
-SY_ON_STREAM(int, alltoallsmem, shmem_team_t team, void *dest, const void *source, ptrdiff_t dst,
-             ptrdiff_t sst, size_t nelems)
-SY_ON_STREAM(int, broadcastmem, shmem_team_t team, void *dest, const void *source, size_t nelems,
-             int PE_root)
-SY_ON_STREAM(int, collectmem, shmem_team_t team, void *dest, const void *source, size_t nelems)
-SY_ON_STREAM(int, fcollectmem, shmem_team_t team, void *dest, const void *source, size_t nelems)
-
-#define SY_REDUCE(NAME, TYPE) \
-    SY_ON_STREAM(int, NAME##_reduce, shmem_team_t team, TYPE *dest, const TYPE *source, \
-                 size_t nreduce)
-
-#define SY_DECLARE(TYPENAME, TYPE) \
-    SY_REDUCE(TYPENAME##_and, TYPE) \
-    SY_REDUCE(TYPENAME##_or, TYPE) \
-    SY_REDUCE(TYPENAME##_xor, TYPE)
-SY_BITWISE_REDUCE_TYPES(SY_DECLARE)
-#undef SY_DECLARE
-
-#define SY_DECLARE(TYPENAME, TYPE) \
-    SY_REDUCE(TYPENAME##_max, TYPE) \
-    SY_REDUCE(TYPENAME##_min, TYPE)
-SY_COMPARE_REDUCE_TYPES(SY_DECLARE)
-#undef SY_DECLARE
-
-#define SY_DECLARE(TYPENAME, TYPE) \
-    SY_REDUCE(TYPENAME##_sum, TYPE) \
-    SY_REDUCE(TYPENAME##_prod, TYPE) \
-    SY_ON_STREAM(int, TYPENAME##_sum_inscan, shmem_team_t team, TYPE *dest, const TYPE *source, \
-                 size_t nelems) \
-    SY_ON_STREAM(int, TYPENAME##_sum_exscan, shmem_team_t team, TYPE *dest, const TYPE *source, \
-                 size_t nelems)
-SY_ARITHMETIC_REDUCE_TYPES(SY_DECLARE)
-#undef SY_DECLARE
-#undef SY_REDUCE
+#define SY_TEAM_ROUTINE(NAME, ...) SY_ON_STREAM(int, NAME, shmem_team_t team, __VA_ARGS__)
+#include "../shmem/team_data.h"
+#undef SY_TEAM_ROUTINE
 
 /* clang-format on */
 
