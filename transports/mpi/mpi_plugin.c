@@ -5,24 +5,23 @@
 
 #include "transports/mpi/state.h"
 
+#define AT(member) offsetof(struct mpi_settings, member)
 static const struct sy_option options[] = {
     SY_MPI_FAMILY_OPTION(struct mpi_settings, family),
-    {"mpi.mode", SY_OPTION_CHOICE, SY_OPTION_JOB, offsetof(struct mpi_settings, mode), "auto",
-     "auto|am|rma", 0, 0, NULL,
+    {"mpi.mode", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(mode), "auto", "auto|am|rma", 0, 0, NULL,
      "What is made of MPI: am: messages alone; rma: puts and gets of more than 8 bytes by a "
      "window; auto: messages, and large gets by a window where one can be made"},
-    {"mpi.window", SY_OPTION_SIZE, SY_OPTION_JOB, offsetof(struct mpi_settings, window), "64K",
-     NULL, 9, 0, NULL, "Bytes of a get from which on it goes by the window, in mode auto"},
-    {"mpi.poll", SY_OPTION_INT, 0, offsetof(struct mpi_settings, poll), "150", NULL, 10, 100000,
-     NULL,
+    {"mpi.window", SY_OPTION_SIZE, SY_OPTION_JOB, AT(window), "64K", NULL, 9, 0, NULL,
+     "Bytes of a get from which on it goes by the window, in mode auto"},
+    {"mpi.poll", SY_OPTION_INT, 0, AT(poll), "150", NULL, 10, 100000, NULL,
      "Microseconds between two looks at MPI while the program computes, which has no descriptor to "
      "sleep on"},
-    {"mpi.interfaces", SY_OPTION_STRING, 0, offsetof(struct mpi_settings, interfaces), "auto", NULL,
-     0, 0, NULL,
+    {"mpi.interfaces", SY_OPTION_STRING, 0, AT(interfaces), "auto", NULL, 0, 0, NULL,
      "Where PEs of other hosts may wake this one, by datagrams, to look at MPI: as "
      "SHMEM_TCP_INTERFACES, of which the first address is taken; none: nowhere"},
     {.name = NULL},
 };
+#undef AT
 
 #define ROW(name, unit, member, help)                                                              \
     {                                                                                              \

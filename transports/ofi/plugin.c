@@ -16,27 +16,23 @@
         "ofi." key, SY_OPTION_STRING, SY_OPTION_INERT, 0, "", NULL, 0, 0, NULL, why                \
     }
 
+#define AT(member) offsetof(struct ofi_settings, member)
 static const struct sy_option options[] = {
-    {"ofi.provider", SY_OPTION_STRING, 0, offsetof(struct ofi_settings, provider), "auto", NULL, 0,
-     0, "SHMEM_OFI_USE_PROV_NAME",
+    {"ofi.provider", SY_OPTION_STRING, 0, AT(provider), "auto", NULL, 0, 0,
+     "SHMEM_OFI_USE_PROV_NAME",
      "libfabric provider to use: its name, with or without the layer on it (tcp;ofi_rxm, tcp), * "
      "and ? match anything; auto: the first that fits, in libfabric's order"},
-    {"ofi.fabric", SY_OPTION_STRING, 0, offsetof(struct ofi_settings, fabric), "auto", NULL, 0, 0,
-     "SHMEM_OFI_USE_FABRIC_NAME",
+    {"ofi.fabric", SY_OPTION_STRING, 0, AT(fabric), "auto", NULL, 0, 0, "SHMEM_OFI_USE_FABRIC_NAME",
      "Fabric to use: a name as fi_info shows it, * and ? match anything"},
-    {"ofi.domain", SY_OPTION_STRING, 0, offsetof(struct ofi_settings, domain), "auto", NULL, 0, 0,
-     "SHMEM_OFI_USE_DOMAIN_NAME",
+    {"ofi.domain", SY_OPTION_STRING, 0, AT(domain), "auto", NULL, 0, 0, "SHMEM_OFI_USE_DOMAIN_NAME",
      "Domain (device, interface) to use: a name as fi_info shows it, * and ? match anything"},
-    {"ofi.contexts", SY_OPTION_CHOICE, 0, offsetof(struct ofi_settings, contexts), "auto",
-     "auto|shared|own", 0, 0, NULL,
+    {"ofi.contexts", SY_OPTION_CHOICE, 0, AT(contexts), "auto", "auto|shared|own", 0, 0, NULL,
      "Whether contexts share one endpoint or have their own; auto: their own where a device does "
      "the work"},
-    {"ofi.without", SY_OPTION_STRING, 0, offsetof(struct ofi_settings, without), "", NULL, 0, 0,
-     NULL,
+    {"ofi.without", SY_OPTION_STRING, 0, AT(without), "", NULL, 0, 0, NULL,
      "Abilities of the provider to do without, with commas: rma, delivery, waw, saw, small, "
      "lone, unregistered, wakeup"},
-    {"ofi.contact_timeout", SY_OPTION_SECONDS, 0, offsetof(struct ofi_settings, contact_timeout),
-     "5", NULL, 0, 0, NULL,
+    {"ofi.contact_timeout", SY_OPTION_SECONDS, 0, AT(contact_timeout), "5", NULL, 0, 0, NULL,
      "Seconds for another host to answer when the job starts, after which another transport is "
      "used to it; 0: it is not asked"},
     INERT("atomic_checks_warn", "atomic operations need nothing of the provider"),
@@ -53,6 +49,7 @@ static const struct sy_option options[] = {
     INERT("disable_single_ep", "messages and transfers of the default context share an endpoint"),
     {.name = NULL},
 };
+#undef AT
 #undef INERT
 
 #define ROW(name, unit, member, help)                                                              \

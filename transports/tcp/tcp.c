@@ -6,54 +6,50 @@
 #include "transports/tcp/tcp.h"
 #include "util/limits.h"
 
+#define AT(member) offsetof(struct tcp_settings, member)
 static const struct sy_option options[] = {
-    {"tcp.interfaces", SY_OPTION_STRING, 0, offsetof(struct tcp_settings, interfaces), "auto", NULL,
-     0, 0, NULL,
+    {"tcp.interfaces", SY_OPTION_STRING, 0, AT(interfaces), "auto", NULL, 0, 0, NULL,
      "Where to listen: interface names, globs and address ranges (CIDR), divided by commas; ! "
      "excludes; auto: all but loopback and those of containers, bridges and tunnels"},
-    {"tcp.family", SY_OPTION_CHOICE, 0, offsetof(struct tcp_settings, family), "auto",
-     "auto|ipv4|ipv6", 0, 0, NULL, "Address family to use"},
-    {"tcp.port_range", SY_OPTION_STRING, 0, offsetof(struct tcp_settings, port_range), "", NULL, 0,
-     0, NULL, "Ports to listen on, as first:last; empty: any"},
-    {"tcp.advertise", SY_OPTION_STRING, 0, offsetof(struct tcp_settings, advertise), "", NULL, 0, 0,
-     NULL, "Addresses to publish in place of those listened on, divided by commas (behind a NAT)"},
-    {"tcp.endpoints", SY_OPTION_CHOICE, SY_OPTION_JOB, offsetof(struct tcp_settings, endpoints),
-     "auto", "auto|direct|node", 0, 0, "SHMEM_TCP_LANES",
+    {"tcp.family", SY_OPTION_CHOICE, 0, AT(family), "auto", "auto|ipv4|ipv6", 0, 0, NULL,
+     "Address family to use"},
+    {"tcp.port_range", SY_OPTION_STRING, 0, AT(port_range), "", NULL, 0, 0, NULL,
+     "Ports to listen on, as first:last; empty: any"},
+    {"tcp.advertise", SY_OPTION_STRING, 0, AT(advertise), "", NULL, 0, 0, NULL,
+     "Addresses to publish in place of those listened on, divided by commas (behind a NAT)"},
+    {"tcp.endpoints", SY_OPTION_CHOICE, SY_OPTION_JOB, AT(endpoints), "auto", "auto|direct|node", 0,
+     0, "SHMEM_TCP_LANES",
      "Where connections end: direct: at the target PE; node: at one PE of each node, which applies "
      "operations for its neighbours; auto: direct in jobs of up to 64 PEs"},
-    {"tcp.streams", SY_OPTION_INT, SY_OPTION_JOB, offsetof(struct tcp_settings, streams), "4", NULL,
-     0, 15, NULL, "Further connections to a process that large transfers are spread over; 0: none"},
-    {"tcp.stripe", SY_OPTION_SIZE, SY_OPTION_JOB, offsetof(struct tcp_settings, stripe), "4m", NULL,
-     0, 0, NULL,
+    {"tcp.streams", SY_OPTION_INT, SY_OPTION_JOB, AT(streams), "4", NULL, 0, 15, NULL,
+     "Further connections to a process that large transfers are spread over; 0: none"},
+    {"tcp.stripe", SY_OPTION_SIZE, SY_OPTION_JOB, AT(stripe), "4m", NULL, 0, 0, NULL,
      "Bytes from which a transfer is spread over several connections; a sixteenth of it where that "
      "is found to be faster"},
-    {"tcp.buffer", SY_OPTION_SIZE, SY_OPTION_JOB, offsetof(struct tcp_settings, buffer), "1m", NULL,
-     0, 0, NULL,
+    {"tcp.buffer", SY_OPTION_SIZE, SY_OPTION_JOB, AT(buffer), "1m", NULL, 0, 0, NULL,
      "Bytes of requests that a connection holds until they are confirmed, 256k to 8m; and of "
      "replies"},
-    {"tcp.flush_delay", SY_OPTION_INT, 0, offsetof(struct tcp_settings, flush_delay), "50", NULL, 1,
-     100000, NULL,
+    {"tcp.flush_delay", SY_OPTION_INT, 0, AT(flush_delay), "50", NULL, 1, 100000, NULL,
      "Microseconds that small operations may be gathered for; up to 20 times as long, once, where "
      "a program that used to wait after them goes on to compute"},
-    {"tcp.connect_timeout", SY_OPTION_SECONDS, 0, offsetof(struct tcp_settings, connect_timeout),
-     "2", NULL, 0, 0, NULL, "Seconds for one address of a peer to answer"},
-    {"tcp.reconnect_timeout", SY_OPTION_SECONDS, 0,
-     offsetof(struct tcp_settings, reconnect_timeout), "30", NULL, 0, 0, NULL,
+    {"tcp.connect_timeout", SY_OPTION_SECONDS, 0, AT(connect_timeout), "2", NULL, 0, 0, NULL,
+     "Seconds for one address of a peer to answer"},
+    {"tcp.reconnect_timeout", SY_OPTION_SECONDS, 0, AT(reconnect_timeout), "30", NULL, 0, 0, NULL,
      "Seconds without a connection, while something is to be sent or answered, after which a peer "
      "is lost and the job ends; a first contact has SHMEM_INIT_TIMEOUT"},
-    {"tcp.keepalive", SY_OPTION_SECONDS, 0, offsetof(struct tcp_settings, keepalive), "5", NULL, 0,
-     0, NULL, "Seconds of silence after which a connection is probed, each second; 0: never"},
-    {"tcp.idle", SY_OPTION_SECONDS, 0, offsetof(struct tcp_settings, idle), "1", NULL, 0, 0, NULL,
+    {"tcp.keepalive", SY_OPTION_SECONDS, 0, AT(keepalive), "5", NULL, 0, 0, NULL,
+     "Seconds of silence after which a connection is probed, each second; 0: never"},
+    {"tcp.idle", SY_OPTION_SECONDS, 0, AT(idle), "1", NULL, 0, 0, NULL,
      "Seconds of rest after which a connection gives its buffers' memory back, to take it anew "
      "when it is used; 0: never"},
-    {"tcp.socket_buffer", SY_OPTION_SIZE, 0, offsetof(struct tcp_settings, socket_buffer), "0",
-     NULL, 0, 0, NULL, "Bytes of a socket's send and receive buffers; 0: the system decides"},
-    {"tcp.hints", SY_OPTION_BOOL, 0, offsetof(struct tcp_settings, hints), "yes", NULL, 0, 0,
-     "SHMEM_TCP_HERALDS",
+    {"tcp.socket_buffer", SY_OPTION_SIZE, 0, AT(socket_buffer), "0", NULL, 0, 0, NULL,
+     "Bytes of a socket's send and receive buffers; 0: the system decides"},
+    {"tcp.hints", SY_OPTION_BOOL, 0, AT(hints), "yes", NULL, 0, 0, "SHMEM_TCP_HERALDS",
      "Whether PEs that synchronise again and again tell each other by UDP datagrams (ports of "
      "tcp.port_range) ahead of the connection; where none gets through it makes no difference"},
     {.name = NULL},
 };
+#undef AT
 
 #define ROW(name, unit, kind, member, help)                                                        \
     {                                                                                              \
