@@ -14,7 +14,7 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/daemon/child.c bootstrap/launcher/daemon/child.h \
 	bootstrap/launcher/head/command.c bootstrap/launcher/head/command.h \
 	bootstrap/launcher/daemon/daemon.c bootstrap/launcher/daemon/daemon.h \
-	bootstrap/launcher/daemon/daemon_start.c bootstrap/launcher/daemon/daemon_start.h \
+	bootstrap/launcher/daemon/daemon_start.c \
 	bootstrap/launcher/head/ending.c \
 	bootstrap/launcher/options/environ.c bootstrap/launcher/options/environ.h \
 	bootstrap/launcher/options/exports.c bootstrap/launcher/options/exports.h \
@@ -50,7 +50,7 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/spec.c bootstrap/launcher/spec.h \
 	bootstrap/launcher/stdio/forward.c bootstrap/launcher/stdio/forward.h \
 	bootstrap/launcher/head/messages.c \
-	bootstrap/launcher/daemon/trace.c bootstrap/launcher/daemon/trace.h \
+	bootstrap/launcher/daemon/trace.c \
 	bootstrap/launcher/head/waiting.c \
 	shmem/util/net/host_pattern.c shmem/util/net/host_pattern.h \
 	shmem/util/alike.c shmem/util/alike.h shmem/util/error.c shmem/util/parse.c \

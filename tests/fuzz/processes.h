@@ -18,7 +18,7 @@
 #include "bootstrap/launcher/daemon/child.h"
 #include "bootstrap/launcher/daemon/reaper.h"
 #include "bootstrap/launcher/memory.h"
-#include "bootstrap/launcher/daemon/trace.h"
+#include "bootstrap/launcher/daemon/daemon.h"
 
 enum { FIRST_PID = 1 << 24, MOST_PIDS = 1 << 12 }; /* above what the kernel gives */
 

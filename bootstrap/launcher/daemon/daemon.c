@@ -1,5 +1,5 @@
 /* The PEs of one host while they run: see daemon.h. Their start is in daemon_start.c. */
-#include "bootstrap/launcher/daemon/daemon_start.h"
+#include "bootstrap/launcher/daemon/daemon.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "bootstrap/launcher/memory.h"
-#include "bootstrap/launcher/daemon/trace.h"
 #include "util/file.h"
 
 void sy_daemon_tell(struct sy_daemon *daemon, unsigned type, int pe, int arg, const void *body,

@@ -76,4 +76,13 @@ void sy_daemon_tell(struct sy_daemon *daemon, unsigned type, int pe, int arg, co
 /* Ends what is left and frees. */
 void sy_daemon_close(struct sy_daemon *daemon);
 
+/* ---- between the daemon's files ---- */
+
+/* Opens a started PE's socket, output and input on the daemon's side. */
+void sy_daemon_attach(struct sy_local_pe *local, const struct sy_child *child);
+
+/* trace.c: a stack trace of the PE, by gdb where there is one. Begins; the daemon sends TRACED for
+ * the PE if it lives, within a limited time. */
+void sy_trace_start(struct sy_local_pe *local);
+
 #endif

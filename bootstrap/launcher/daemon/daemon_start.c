@@ -1,6 +1,6 @@
 /* Starts the PEs of one host: see daemon.h. Everything that can be checked is checked before the
  * first PE starts: a wrong name gives one line, not one for each PE. */
-#include "bootstrap/launcher/daemon/daemon_start.h"
+#include "bootstrap/launcher/daemon/daemon.h"
 
 #include <errno.h>
 #include <fcntl.h>

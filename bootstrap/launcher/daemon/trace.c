@@ -1,7 +1,7 @@
-/* Stack traces: see trace.h. A debugger may take long for a large program, so each has a time limit
- * and only a few run at once. Where no debugger can run (no gdb, or a kernel that does not permit
- * it) the kernel's view of the process takes its place. */
-#include "bootstrap/launcher/daemon/trace.h"
+/* Stack traces: see daemon.h. A debugger may take long for a large program, so each has a time
+ * limit and only a few run at once. Where no debugger can run (no gdb, or a kernel that does not
+ * permit it) the kernel's view of the process takes its place. */
+#include "bootstrap/launcher/daemon/daemon.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "bootstrap/launcher/daemon/daemon.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/options/program.h"
 #include "util/proc.h"
