@@ -93,7 +93,6 @@ core_sources = \
 	shmem/core/memory/heap.c shmem/core/memory/heap.h \
 	shmem/core/memory/memory.c shmem/core/memory/memory.h \
 	shmem/core/start/nodes.c shmem/core/start/nodes.h \
-	shmem/core/start/processors.c shmem/core/start/processors.h \
 	shmem/core/wait/displaced.c shmem/core/wait/displaced.h shmem/core/wait/ending.c \
 	shmem/core/wait/ending.h shmem/core/wait/pause.c shmem/core/wait/pause.h \
 	shmem/core/wait/set.c shmem/core/wait/set.h shmem/core/wait/progress.c shmem/core/wait/progress.h \

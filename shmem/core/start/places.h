@@ -9,7 +9,16 @@
 #include <stdint.h>
 #include <switchyard/error.h>
 
-#include "core/start/processors.h"
+/* The processors that a PE may use, and the PEs that share them. Launchers bind PEs to some of a
+ * machine's processors: a PE with one for itself need not yield to any other PE.
+ *
+ * Two things limit a PE: the set of processors that it may run on, and a cgroup's quota. It shares
+ * each with the PEs that have the same identity there; sets that overlap without being equal are
+ * taken for separate ones. */
+struct sy_processors {
+    uint64_t set, quota;  /* identities; quota 0: there is none */
+    int in_set, in_quota; /* processors, 1 or more */
+};
 
 /* What each PE says of where it is. */
 struct sy_location {
@@ -17,6 +26,9 @@ struct sy_location {
     uint64_t host; /* equal on PEs of a machine's network namespace */
     struct sy_processors processors;
 };
+
+/* The processors of this PE. machine: any number that tells machines apart. */
+struct sy_processors sy_processors_find(uint64_t machine);
 
 typedef const struct sy_location *sy_location_of(int pe);
 
