@@ -37,7 +37,6 @@ tcp_sources = \
 	transports/tcp/peer/peer.h transports/tcp/peer/peers.c \
 	transports/tcp/peer/poll.c transports/tcp/peer/poll.h \
 	transports/tcp/peer/requests.c \
-	transports/tcp/counters.h \
 	transports/tcp/ring.c transports/tcp/ring.h \
 	transports/tcp/settings.h \
 	transports/tcp/tcp.c transports/tcp/tcp.h \

@@ -1,9 +1,12 @@
-/* The plugin's settings, as its option rows (tcp.c) fill them in. */
+/* The plugin's settings, as its option rows fill them in, and what an instance counts: tcp.c has
+ * the rows of both. */
 #ifndef TCP_SETTINGS_H
 #define TCP_SETTINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "util/count.h"
 
 enum tcp_endpoints { TCP_ENDPOINTS_AUTO, TCP_ENDPOINTS_DIRECT, TCP_ENDPOINTS_NODE };
 
@@ -24,6 +27,25 @@ struct tcp_settings {
     double idle;          /* seconds without traffic before memory is given back; 0: never */
     size_t socket_buffer; /* SO_SNDBUF and SO_RCVBUF; 0: the system's choice */
     bool hints;           /* hint.h */
+};
+
+struct tcp_counters {
+    /* Under the poll lock: sy_count. */
+    _Alignas(64) _Atomic uint64_t receives;
+    _Atomic uint64_t bytes_received, bytes_in_place, frames_received;
+    _Atomic uint64_t tried, accepted, made; /* connections, and what became of them: */
+    _Atomic uint64_t busy;                  /* refused, by either side */
+    _Atomic uint64_t replays;               /* of a HELLO */
+    _Atomic uint64_t evicted;               /* strangers that made room */
+    _Atomic uint64_t slowest; /* microseconds from connecting to the end of a handshake */
+    _Atomic uint64_t broken;
+    _Atomic uint64_t hints_heard;
+    _Atomic uint64_t replies_mapped, replies_recalled, mappings;
+    /* written by any thread, with sy_count_shared */
+    _Alignas(64) _Atomic uint64_t sends;
+    _Atomic uint64_t bytes_sent, frames_sent, sends_blocked;
+    _Atomic uint64_t spread;
+    _Atomic uint64_t hints_sent;
 };
 
 #endif

@@ -4,7 +4,7 @@
  * conn/        one socket: listening, connecting, the handshake
  * stream/      one stream: bytes once and in order, whatever becomes of its connections
  * peer/        the streams to processes, records, large transfers over several streams, hints
- * tcp.c        the plugin's table and options (settings.h); its counters (counters.h)
+ * tcp.c        the plugin's table and options and counters (settings.h)
  * ring.c       the memory of buffers and tables, for all layers
  * wire.h       the format of all that travels
  *

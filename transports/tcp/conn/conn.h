@@ -21,7 +21,6 @@
 #include <switchyard/host.h>
 
 #include "transports/tcp/conn/watch.h"
-#include "transports/tcp/counters.h"
 #include "transports/tcp/settings.h"
 
 struct tcp;

@@ -20,7 +20,6 @@
 #include <switchyard/host.h>
 
 #include "transports/tcp/conn/conn.h"
-#include "transports/tcp/counters.h"
 #include "transports/tcp/stream/queue.h"
 #include "transports/tcp/wire.h"
 #include "util/bits.h"
