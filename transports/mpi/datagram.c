@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "transports/mpi/state.h"
+#include "util/net/bytes.h"
 #include "util/net/interfaces.h"
 #include "util/siphash.h"
 
@@ -24,13 +25,6 @@ static uint64_t datagram_word(const struct mpi_state *state, int pe)
 
     memcpy(key, state->host->job_key, sizeof key);
     return sy_siphash(key, words, 2);
-}
-
-/* The word in the network's order, in which the filter reads it. */
-static void datagram_write(uint64_t word, unsigned char bytes[sizeof(uint64_t)])
-{
-    for (unsigned i = 0; i < sizeof word; i++)
-        bytes[i] = (unsigned char)(word >> (56 - 8 * i));
 }
 
 static int datagram_filter(int fd, uint64_t word)
@@ -121,7 +115,8 @@ bool mpi_datagram_send(struct mpi_state *state, int rank)
     struct sockaddr_storage address;
     socklen_t length = sy_ip_socket(&to->ip, to->port, 0, &address);
 
-    datagram_write(datagram_word(state, state->pe_of[rank]), bytes);
+    /* As the filter reads it. */
+    sy_bytes_put(bytes, datagram_word(state, state->pe_of[rank]), sizeof bytes);
     return sendto(state->wakeup.far, bytes, sizeof bytes, MSG_NOSIGNAL, (struct sockaddr *)&address,
                   length) == sizeof bytes;
 }
