@@ -76,8 +76,8 @@ struct sy_device {
     const struct sy_option *options; /* ended by a row whose name is NULL; or NULL */
     size_t settings_size;            /* of the structure that the options' offsets are of */
 
-    /* Looks for the device. -ENODEV: this PE has none, err says why in words. Local work, bounded
-     * time. On failure nothing is left behind. */
+    /* Looks for the device; left out, *self is `host`. -ENODEV: this PE has none, err says why in
+     * words. Local work, bounded time. On failure nothing is left behind. */
     int (*open)(const struct sy_host *host, const void *settings, void **self,
                 struct sy_error *err);
     void (*close)(void *self);

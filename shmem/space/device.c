@@ -22,7 +22,7 @@
 #define KEEPS_NOTHING sy_fail(err, ENOTSUP, "the device keeps nothing")
 #define MAPS_NOTHING  sy_fail(err, ENOTSUP, "the device maps nothing")
 #define STUBS(X) \
-    X(int, open, (*self = NULL, 0), const struct sy_host *host, const void *settings, void **self, \
+    X(int, open, (*self = (void *)host, 0), const struct sy_host *host, const void *settings, void **self, \
       struct sy_error *err) \
     X(void, close, , void *self) \
     X(int, describe, snprintf(text, room, "%s", ""), void *self, char *text, size_t room) \

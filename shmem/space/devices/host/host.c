@@ -10,14 +10,6 @@
 
 #include "util/pages.h"
 
-static int host_open(const struct sy_host *host, const void *settings, void **self,
-                     struct sy_error *err)
-{
-    (void)settings, (void)err;
-    *self = (void *)host;
-    return 0;
-}
-
 static int host_describe(void *self, char *text, size_t room)
 {
     (void)self;
@@ -96,7 +88,6 @@ SY_DEVICE_PLUGIN(host) = {
     .size = sizeof(struct sy_device),
     .name = "host",
     .type = SY_DEVICE_CPU,
-    .open = host_open,
     .describe = host_describe,
     .pool_create = host_pool_create,
     .pool_destroy = host_pool_destroy,

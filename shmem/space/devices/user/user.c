@@ -16,14 +16,6 @@
 /* Blocks of an allocator that begins here have the alignment of any type. */
 #define ALIGNMENT 64
 
-static int user_open(const struct sy_host *host, const void *settings, void **self,
-                     struct sy_error *err)
-{
-    (void)settings, (void)err;
-    *self = (void *)host;
-    return 0;
-}
-
 /* The end of what is mapped from `at` on, to be read and written; `at` where that begins elsewhere.
  * *mapped: something is mapped there. */
 static uintptr_t user_usable_upto(FILE *maps, uintptr_t at, uintptr_t end, bool *mapped)
@@ -123,6 +115,5 @@ SY_DEVICE_PLUGIN(user) = {
     .size = sizeof(struct sy_device),
     .name = "user",
     .type = SY_DEVICE_USER,
-    .open = user_open,
     .pool_create = user_pool_create,
 };
