@@ -1,6 +1,5 @@
 /* The conversation with a PMI server: see client.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>

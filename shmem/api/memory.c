@@ -1,5 +1,4 @@
 /* The symmetric heap (9.3): thunks over coll/alloc.h. */
-#include <stdint.h>
 
 #include "api/alias.h"
 #include "coll/alloc.h"

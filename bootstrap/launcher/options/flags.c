@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "bootstrap/launcher/options/flags_table.h"
 #include "bootstrap/launcher/memory.h"

@@ -1,7 +1,6 @@
 /* Connections of a stream come and go. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
