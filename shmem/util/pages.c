@@ -288,14 +288,6 @@ static void pages_lock(struct sy_pages *pages)
 
 /* ---- all of it ---- */
 
-static void pages_place(struct sy_pages *pages, const struct sy_pages_wish *wish)
-{
-    if (wish->flags & NUMA)
-        pages_place_nodes(pages, wish);
-    if (wish->flags & SY_WISH_LOCKED)
-        pages_lock(pages);
-}
-
 /* Makes a pool on pages of the machine's usual size. */
 static int pages_open_small(const char *name, const struct sy_pages_wish *wish, char *at,
                             struct sy_pages *pages, struct sy_error *err)
@@ -332,8 +324,10 @@ int sy_pages_open(const char *name, const struct sy_pages_wish *wish, char *at,
                 (wish->flags & HUGE && pages_try_huge(name, SHIFT_2M, at, pages));
     if (!huge)
         rc = pages_open_small(name, wish, at, pages, err);
-    if (!rc)
-        pages_place(pages, wish);
+    if (!rc && wish->flags & NUMA)
+        pages_place_nodes(pages, wish);
+    if (!rc && wish->flags & SY_WISH_LOCKED)
+        pages_lock(pages);
     return rc;
 }
 

@@ -87,12 +87,6 @@ int shmem_mpi_in_session(int *flag)
     return 0;
 }
 
-static void calls_publish(void)
-{
-    sy_stays((void *)(uintptr_t)MPI_Get_version, RTLD_GLOBAL);
-    sy_stays((void *)(uintptr_t)shmem_mpi_in_session, RTLD_GLOBAL);
-}
-
 #if SESSIONS
 
 static int calls_group_session(MPI_Group *group)
@@ -246,7 +240,8 @@ static int calls_start(struct mpi_self *self, struct sy_error *err)
 
     pthread_mutex_lock(&process.lock);
     if (!process.started) {
-        calls_publish();
+        sy_stays((void *)(uintptr_t)MPI_Get_version, RTLD_GLOBAL);
+        sy_stays((void *)(uintptr_t)shmem_mpi_in_session, RTLD_GLOBAL);
         rc = calls_begin(err);
         if (!rc)
             rc = calls_measure(err);

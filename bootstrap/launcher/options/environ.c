@@ -70,10 +70,7 @@ static void environ_put(struct sy_environ *env, char *entry)
 
 void sy_environ_set(struct sy_environ *env, const char *name, const char *value)
 {
-    char *entry;
-
-    entry = sy_memory_text("%s=%s", name, value);
-    environ_put(env, entry);
+    environ_put(env, sy_memory_text("%s=%s", name, value));
 }
 
 const char *sy_environ_get(const struct sy_environ *env, const char *name)
@@ -102,10 +99,8 @@ static void environ_put_before(struct sy_environ *env, const char *text)
 {
     size_t length = strcspn(text, "=");
     char **place = environ_find(env, text, length);
-    char *entry;
 
-    entry = sy_memory_text("%s%s", text, place ? *place + length + 1 : "");
-    environ_put(env, entry);
+    environ_put(env, sy_memory_text("%s%s", text, place ? *place + length + 1 : ""));
 }
 
 void sy_environ_build(struct sy_environ *env, bool bare, char *const *changes)

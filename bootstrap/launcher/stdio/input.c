@@ -62,11 +62,6 @@ static void input_choose_fd(struct sy_input *input)
         input->fd = own;
 }
 
-static ssize_t input_read(const struct sy_input *input, char *data, size_t size)
-{
-    return input->socket ? recv(input->fd, data, size, MSG_DONTWAIT) : read(input->fd, data, size);
-}
-
 static void input_readable(struct ev_loop *loop, ev_io *io, int events)
 {
     static char data[65536];
@@ -78,7 +73,8 @@ static void input_readable(struct ev_loop *loop, ev_io *io, int events)
         wait_for_foreground(input);
         return;
     }
-    n = input_read(input, data, sizeof data);
+    n = input->socket ? recv(input->fd, data, sizeof data, MSG_DONTWAIT)
+                      : read(input->fd, data, sizeof data);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n < 0 && errno == EIO && input_in_background()) {

@@ -28,12 +28,6 @@ static unsigned drops;
 
 /* ---- which transports ---- */
 
-/* Whether `wanted` lists transports by name; each of them must then open. */
-static bool route_are_named(const char *wanted)
-{
-    return wanted[0] != '^' && strcmp(wanted, "auto") != 0;
-}
-
 /* One word of a list "a,b?,^c": its letters, without the mark behind it, and whether the mark is
  * there. False at the end. */
 static bool route_next_name(const char **list, char name[SY_ROUTE_NAME], bool *optional)
@@ -216,7 +210,8 @@ int sy_routes_load(const char *wanted, struct sy_options *options, struct sy_err
 {
     size_t count;
     struct sy_plugin *found = sy_plugins_find("transport", &count);
-    bool exclude = wanted[0] == '^', named = route_are_named(wanted);
+    /* Those that are listed by name must each open. */
+    bool exclude = wanted[0] == '^', named = !exclude && strcmp(wanted, "auto") != 0;
     const char *list = exclude ? wanted + 1 : named ? wanted : "";
     int rc = route_check_names(list, exclude, found, count, err);
 

@@ -95,13 +95,6 @@ void sy_ofi_give(struct ofi_message *message)
 
 /* ---- sending ---- */
 
-static void *message_descriptor(const struct ofi_message *message)
-{
-    const struct ofi_pool *pool = message->pool;
-
-    return pool->mr ? fi_mr_desc(pool->mr) : NULL;
-}
-
 /* While routes are being chosen contact.c finds out that a PE is not reached. */
 void sy_ofi_failed(struct ofi_peer *peer, int code, const char *why)
 {
@@ -133,7 +126,8 @@ static void message_refused(struct ofi_peer *peer, bool reply, ssize_t code)
 static ssize_t message_send_buffer(struct ofi_message *message)
 {
     const struct iovec iov = {.iov_base = message->header, .iov_len = message->header->length};
-    void *local = message_descriptor(message);
+    struct fid_mr *mr = message->pool->mr;
+    void *local = mr ? fi_mr_desc(mr) : NULL;
     const struct fi_msg msg = {.msg_iov = &iov,
                                .desc = &local,
                                .iov_count = 1,
