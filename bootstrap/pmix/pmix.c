@@ -12,6 +12,7 @@
 #include "bootstrap/pmix/library.h"
 #include "bootstrap/control/tree/tree.h"
 #include "bootstrap/mpi/library.h"
+#include "util/clock.h"
 #include "util/error.h"
 
 static const char KEY[] = "switchyard.root";
@@ -99,46 +100,28 @@ static void pmix_on_answer(int status, struct pmix_item *item, void *arg)
     free(asked);
 }
 
-static struct timespec pmix_in(double seconds)
+/* Waits for the answer to what was asked last, until a moment of sy_clock: PMIx's status. */
+static int pmix_wait_until(struct question *q, double end, bool *in_time)
 {
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    time.tv_sec += (time_t)seconds;
-    time.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
-    if (time.tv_nsec >= 1000000000) {
-        time.tv_nsec -= 1000000000;
-        time.tv_sec++;
-    }
-    return time;
-}
-
-static bool pmix_in_future(const struct timespec *time)
-{
-    struct timespec now = pmix_in(0);
-
-    return now.tv_sec < time->tv_sec || (now.tv_sec == time->tv_sec && now.tv_nsec < time->tv_nsec);
-}
-
-/* Waits for the answer to what was asked last: PMIx's status, or -ETIMEDOUT. */
-static int pmix_wait_until(struct question *q, const struct timespec *limit, bool *in_time)
-{
+    const struct timespec limit = sy_clock_moment(end);
     int rc = 0;
 
     pthread_mutex_lock(&q->lock);
     while (q->answered != q->asked && rc != ETIMEDOUT)
-        rc = pthread_cond_clockwait(&q->come, &q->lock, CLOCK_MONOTONIC, limit);
+        rc = pthread_cond_clockwait(&q->come, &q->lock, CLOCK_MONOTONIC, &limit);
     *in_time = q->answered == q->asked;
     rc = q->status;
     pthread_mutex_unlock(&q->lock);
     return rc;
 }
 
-static int pmix_ask(struct pmix *pmix, uint32_t rank, const char *key)
+/* Asks for a value of a process, and waits for it. */
+static int pmix_ask(struct pmix *pmix, uint32_t rank, const char *key, double end, bool *in_time)
 {
     struct pmix_name who = {.rank = rank};
     struct asked *asked = malloc(sizeof *asked);
 
+    *in_time = true;
     if (!asked)
         return PMIX_NO_MEMORY;
     memcpy(who.space, pmix->me.space, sizeof who.space);
@@ -146,8 +129,9 @@ static int pmix_ask(struct pmix *pmix, uint32_t rank, const char *key)
     *asked = (struct asked){&pmix->question, ++pmix->question.asked};
     pthread_mutex_unlock(&pmix->question.lock);
     int status = pmix->library.get(&who, key, NULL, 0, pmix_on_answer, asked);
-    if (status != PMIX_OK)
-        free(asked);
+    if (status == PMIX_OK)
+        return pmix_wait_until(&pmix->question, end, in_time);
+    free(asked);
     return status;
 }
 
@@ -161,12 +145,9 @@ static int pmix_failed(struct pmix *pmix, int status, const char *what, struct s
 static int pmix_job_number(struct pmix *pmix, const char *key, double seconds, uint32_t *number,
                            struct sy_error *err)
 {
-    struct timespec limit = pmix_in(seconds);
-    bool in_time = true;
-    int status = pmix_ask(pmix, PMIX_ANY_RANK, key);
+    bool in_time;
+    int status = pmix_ask(pmix, PMIX_ANY_RANK, key, sy_clock() + seconds, &in_time);
 
-    if (status == PMIX_OK)
-        status = pmix_wait_until(&pmix->question, &limit, &in_time);
     if (!in_time)
         return pmix->user.host->fail(err, ETIMEDOUT, "PMIx: no answer about %s for %.0f s", key,
                                      seconds);
@@ -180,14 +161,11 @@ static int pmix_job_number(struct pmix *pmix, const char *key, double seconds, u
 static const char *pmix_host_of(struct tree_user *user, int pe)
 {
     struct pmix *pmix = (struct pmix *)user;
-    const struct timespec limit = pmix_in(2);
-    bool in_time = true;
+    bool in_time;
 
     if (pmix->mute)
         return NULL;
-    int status = pmix_ask(pmix, (uint32_t)pe, "pmix.hname");
-    if (status == PMIX_OK)
-        status = pmix_wait_until(&pmix->question, &limit, &in_time);
+    int status = pmix_ask(pmix, (uint32_t)pe, "pmix.hname", sy_clock() + 2, &in_time);
     pmix->mute = !in_time;
     return in_time && status == PMIX_OK && pmix->question.text[0] ? pmix->question.text : NULL;
 }
@@ -220,26 +198,23 @@ static bool pmix_not_yet(int status)
 /* Fetches PE 0's contact, again and again. */
 static int pmix_fetch(struct pmix *pmix, double limit, struct sy_error *err)
 {
-    const struct timespec last = pmix_in(limit), word = pmix_in(FIRST_WORD);
+    const double begin = sy_clock();
     struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
-    bool in_time = true, said = false;
+    bool in_time, said = limit < FIRST_WORD || pmix->me.rank != 1;
     int status;
 
     for (;;) {
-        const struct timespec *until = said || limit < FIRST_WORD || pmix->me.rank != 1 ? &last
-                                                                                        : &word;
-        status = pmix_ask(pmix, 0, KEY);
-        if (status == PMIX_OK)
-            status = pmix_wait_until(&pmix->question, until, &in_time);
+        double end = begin + (said ? limit : FIRST_WORD);
+        status = pmix_ask(pmix, 0, KEY, end, &in_time);
         if (in_time && pmix_not_yet(status)) {
             nanosleep(&pause, NULL);
             if (pause.tv_nsec < 300 * 1000 * 1000)
                 pause.tv_nsec *= 2;
-            in_time = pmix_in_future(until);
+            in_time = sy_clock() < end;
         }
         if (in_time && !pmix_not_yet(status))
             break;
-        if (!in_time && until == &last)
+        if (!in_time && said)
             return pmix->user.host->fail(
                 err, ETIMEDOUT,
                 "waited %.0f s for PE 0 to call shmem_init (SHMEM_INIT_TIMEOUT is the limit)",

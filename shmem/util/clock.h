@@ -33,6 +33,14 @@ static inline double sy_clock(void)
     return (double)sy_clock_ns() / 1e9;
 }
 
+/* A moment of sy_clock, for what waits until then. */
+static inline struct timespec sy_clock_moment(double seconds)
+{
+    time_t whole = (time_t)seconds;
+
+    return (struct timespec){whole, (long)((seconds - (double)whole) * 1e9)};
+}
+
 /* Has a timer descriptor expire once, after so many nanoseconds; 0: not at all. */
 static inline void sy_clock_set_timer(int fd, uint64_t ns)
 {
