@@ -324,22 +324,14 @@ static void head_run_host_lost(struct sy_node *node, const char *why)
     sy_run_check_done(run);
 }
 
-/* Goes on with lines that have waited, in the order of PEs, so that the first one's message stands
- * for all. */
-static void head_run_resume_pes(void *owner)
+/* Goes on with lines that have waited, in the order of PEs and of hosts, so that the first one's
+ * message stands for all. */
+static void head_run_resume(void *owner)
 {
     struct sy_run *run = owner;
 
     for (int pe = 0; pe < run->npes; pe++)
         sy_forward_resume(&run->pes[pe].err);
-    sy_run_say_later(run);
-    sy_run_check_done(run);
-}
-
-static void head_run_resume_hosts(void *owner)
-{
-    struct sy_run *run = owner;
-
     for (int i = 0; i < run->nodes; i++)
         sy_forward_resume(&run->node[i].error_lines);
     sy_run_say_later(run);
@@ -353,8 +345,7 @@ static void head_run_open(struct sy_run *run)
     run->outputs.emptied = out_file_emptied;
     run->outputs.owner = run;
     sy_outputs_open(&run->outputs);
-    run->repeats.ready = head_run_resume_pes;
-    run->host_repeats.ready = head_run_resume_hosts;
+    run->repeats.ready = run->host_repeats.ready = head_run_resume;
     run->repeats.owner = run->host_repeats.owner = run;
     sy_repeats_open(&run->repeats, run->loop);
     sy_repeats_open(&run->host_repeats, run->loop);
