@@ -216,11 +216,6 @@ static int measure_end_connect(int fd, double deadline)
     return rc ? -rc : -sy_net_connected(fd);
 }
 
-static const char *reason_of(int error)
-{
-    return error == ETIMEDOUT ? "no answer, as where a firewall drops what comes" : strerror(error);
-}
-
 /* Connects to all ports of an address at once. Returns the connection to the first port, blocking,
  * or -1 with the reason for each port that cannot be reached. */
 static int measure_connect_to_all(const char *address, const int *port, int count, double seconds,
@@ -244,7 +239,9 @@ static int measure_connect_to_all(const char *address, const int *port, int coun
         fprintf(faults, "%s%s port %d", ftell(faults) ? "; " : "", address, port[i]);
         while (i + 1 < count && error[i + 1] == error[i])
             fprintf(faults, ", %d", port[++i]);
-        fprintf(faults, ": %s", reason_of(error[i]));
+        fprintf(faults, ": %s",
+                error[i] == ETIMEDOUT ? "no answer, as where a firewall drops what comes"
+                                      : strerror(error[i]));
     }
     measure_close_all(fd + 1, count - 1);
     if (!bad && fcntl(fd[0], F_SETFL, 0) == 0)

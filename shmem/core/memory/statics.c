@@ -333,14 +333,6 @@ static void statics_after_fork_in_child(void)
 
 /* ---- start ---- */
 
-/* SHMEM_STATICS=service keeps the data where it is; it is read here because main, and with it every
- * configuration file, comes later. */
-static const char *refused_by_user(void)
-{
-    const char *mode = secure_getenv("SHMEM_STATICS");
-    return mode && !strcasecmp(mode, "service") ? "SHMEM_STATICS=service" : NULL;
-}
-
 __attribute__((constructor(101))) static void sy_statics_start(void)
 {
     struct sy_statics s = {.fd = -1, .end = SY_CONTROL_SPACE};
@@ -352,8 +344,11 @@ __attribute__((constructor(101))) static void sy_statics_start(void)
     dl_iterate_phdr(statics_collect_identity, &s.identity);
     qsort(s.range, s.ranges, sizeof s.range[0], statics_larger_first);
     statics_find_constants(&s);
-    s.why = refused_by_user();
-    if (!s.why)
+    /* It is read here because main, and with it every configuration file, comes later. */
+    const char *mode = secure_getenv("SHMEM_STATICS");
+    if (mode && !strcasecmp(mode, "service"))
+        s.why = "SHMEM_STATICS=service";
+    else
         s.why = statics_move_all(&s);
     s.mapped = !s.why;
     sy_statics = s;

@@ -150,14 +150,6 @@ static int connect_open_pending(struct tcp_pending *pending)
     return rc;
 }
 
-/* The next serial number of a HELLO. It grows with time, so it grows even if this PE opens the
- * transport again. */
-static uint64_t next_serial(struct tcp_net *net, uint64_t now)
-{
-    net->serial = net->serial < now ? now : net->serial + 1;
-    return net->serial;
-}
-
 static void connect_begin_candidate(struct tcp_attempt *attempt, uint64_t now)
 {
     struct tcp_net *net = attempt->net;
@@ -175,8 +167,10 @@ static void connect_begin_candidate(struct tcp_attempt *attempt, uint64_t now)
         pending->began = attempt->began;
         pending->deadline = now +
                             sy_tcp_patience(net, (uint64_t)(net->settings->connect_timeout * 1e9));
+        /* It grows with time, so it grows even if this PE opens the transport again. */
+        net->serial = net->serial < now ? now : net->serial + 1;
         rc = sy_tcp_say_hello(&pending->transcript, &self, attempt->pe, attempt->number,
-                              attempt->refusals, next_serial(net, now));
+                              attempt->refusals, net->serial);
     }
     if (!rc)
         rc = connect_open_pending(pending);
