@@ -111,7 +111,7 @@ static int collectives_alltoalls(shmem_team_t team, void *dest, const void *sour
                      size_t nelems, size_t size)
 {
     ON_TEAM("shmem_alltoalls",
-            sy_alltoalls(&group, dest, source, dst * (ptrdiff_t)size, sst * (ptrdiff_t)size, size, nelems));
+            sy_alltoalls(&group, dest, source, sy_stride(dst, size), sy_stride(sst, size), size, nelems));
 }
 
 static int broadcast(shmem_team_t team, void *dest, const void *source, size_t length, int root)
@@ -213,7 +213,7 @@ SY_ARITHMETIC_REDUCE_TYPES(DEFINE_ARITHMETIC)
               (void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, ACTIVE_SET, \
                long *pSync), \
               ON_SET("shmem_alltoalls" #SIZE, \
-                     sy_alltoalls(&group, dest, source, dst * BYTES, sst * BYTES, BYTES, nelems));) \
+                     sy_alltoalls(&group, dest, source, sy_stride(dst, BYTES), sy_stride(sst, BYTES), BYTES, nelems));) \
     SY_DEFINE(void, shmem_broadcast##SIZE, \
               (void *dest, const void *source, size_t nelems, int PE_root, ACTIVE_SET, long *pSync), \
               ON_SET("shmem_broadcast" #SIZE, \

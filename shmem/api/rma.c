@@ -9,13 +9,13 @@
 #define CONTIGUOUS(TYPE) (TYPE *dest, const TYPE *source, size_t nelems, int pe)
 #define DEFINE_CONTIGUOUS(PUT, GET, TYPE, BYTES) \
     SY_DEFINE_CTX(void, PUT, CONTIGUOUS(TYPE), \
-                  sy_put(ctx, dest, source, nelems * BYTES, pe, SY_BLOCKING);) \
+                  sy_put(ctx, dest, source, nelems, BYTES, pe, SY_BLOCKING);) \
     SY_DEFINE_CTX(void, PUT##_nbi, CONTIGUOUS(TYPE), \
-                  sy_put(ctx, dest, source, nelems * BYTES, pe, 0);) \
+                  sy_put(ctx, dest, source, nelems, BYTES, pe, 0);) \
     SY_DEFINE_CTX(void, GET, CONTIGUOUS(TYPE), \
-                  sy_get(ctx, dest, source, nelems * BYTES, pe, SY_BLOCKING);) \
+                  sy_get(ctx, dest, source, nelems, BYTES, pe, SY_BLOCKING);) \
     SY_DEFINE_CTX(void, GET##_nbi, CONTIGUOUS(TYPE), \
-                  sy_get(ctx, dest, source, nelems * BYTES, pe, 0);)
+                  sy_get(ctx, dest, source, nelems, BYTES, pe, 0);)
 
 #define DEFINE_TYPED(NAME, TYPE) DEFINE_CONTIGUOUS(NAME##_put, NAME##_get, TYPE, sizeof(TYPE))
 SY_RMA_TYPES(DEFINE_TYPED)
@@ -83,16 +83,16 @@ SY_RMA_TYPES(DEFINE_ELEMENT)
 #define DEFINE_STRIDED(DIRECTION, SINGLE, BLOCKS, TYPE, BYTES) \
     SY_DEFINE_CTX(void, SINGLE, (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, \
                                  size_t nelems, int pe), \
-                  DIRECTION(ctx, dest, source, dst * BYTES, sst * BYTES, BYTES, nelems, pe, SY_BLOCKING);) \
+                  DIRECTION(ctx, dest, source, sy_stride(dst, BYTES), sy_stride(sst, BYTES), BYTES, nelems, pe, \
+                            SY_BLOCKING);) \
     SY_DEFINE_CTX(void, BLOCKS, (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, \
                                  size_t bsize, size_t nblocks, int pe), \
-                  DIRECTION(ctx, dest, source, dst * BYTES, sst * BYTES, sy_bytes(bsize, BYTES), nblocks, pe, \
-                            SY_BLOCKING);)
+                  DIRECTION(ctx, dest, source, sy_stride(dst, BYTES), sy_stride(sst, BYTES), sy_bytes(bsize, BYTES), \
+                            nblocks, pe, SY_BLOCKING);)
 
-#define SIZE_OF(TYPE) ((ptrdiff_t)sizeof(TYPE))
 #define DEFINE_TYPED(NAME, TYPE) \
-    DEFINE_STRIDED(sy_put_strided, NAME##_iput, NAME##_ibput, TYPE, SIZE_OF(TYPE)) \
-    DEFINE_STRIDED(sy_get_strided, NAME##_iget, NAME##_ibget, TYPE, SIZE_OF(TYPE))
+    DEFINE_STRIDED(sy_put_strided, NAME##_iput, NAME##_ibput, TYPE, sizeof(TYPE)) \
+    DEFINE_STRIDED(sy_get_strided, NAME##_iget, NAME##_ibget, TYPE, sizeof(TYPE))
 SY_RMA_TYPES(DEFINE_TYPED)
 #undef DEFINE_TYPED
 

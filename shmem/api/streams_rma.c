@@ -51,11 +51,11 @@ SY_RMA_TYPES(DEFINE_ELEMENT)
 #define DEFINE_STRIDED(WHAT, SINGLE, BLOCKS, TYPE, BYTES) \
     DEFINE_BLOCKS(WHAT, SINGLE, \
                   (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
-                  dst * (ptrdiff_t)BYTES, sst * (ptrdiff_t)BYTES, BYTES, nelems) \
+                  sy_stride(dst, BYTES), sy_stride(sst, BYTES), BYTES, nelems) \
     DEFINE_BLOCKS(WHAT, BLOCKS, \
                   (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
                    size_t nblocks, int pe), \
-                  dst * (ptrdiff_t)BYTES, sst * (ptrdiff_t)BYTES, sy_bytes(bsize, BYTES), nblocks)
+                  sy_stride(dst, BYTES), sy_stride(sst, BYTES), sy_bytes(bsize, BYTES), nblocks)
 
 #define DEFINE_TYPED(NAME, TYPE) \
     DEFINE_STRIDED(SY_STREAM_IPUT, NAME##_iput, NAME##_ibput, TYPE, sizeof(TYPE)) \

@@ -201,10 +201,8 @@ void sy_coll_check(const struct sy_group *group, struct sy_coll_call call)
     const char *name = names[call.routine];
     bool stream = group->team && sy_coll_check_streams(group->team, name);
 
-    if (call.dest_length)
-        sy_coll_check_extent(call.routine, call.dest, call.dest_length);
-    if (call.source_length)
-        sy_coll_check_extent(call.routine, call.source, call.source_length);
+    sy_coll_check_extent(call.routine, call.dest, call.dest_length);
+    sy_coll_check_extent(call.routine, call.source, call.source_length);
     if (group->psync)
         coll_check_psync(name, group->psync);
     coll_check_overlap(&call, name);

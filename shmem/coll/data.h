@@ -61,7 +61,7 @@ static inline const void *sy_data_look(const struct sy_group *group, int i, cons
 static inline void sy_data_push(const struct sy_group *group, int i, void *dest, const void *source,
                                 size_t length)
 {
-    sy_put(SHMEM_CTX_DEFAULT, dest, source, length, sy_members_pe(&group->members, i), 0);
+    sy_put(SHMEM_CTX_DEFAULT, dest, source, length, 1, sy_members_pe(&group->members, i), 0);
 }
 
 static inline void sy_data_pushed(void)

@@ -470,5 +470,6 @@ void *sy_group_map(const struct sy_group *group, int i, const void *address)
 void sy_group_pull(const struct sy_group *group, int i, void *dest, const void *source,
                    size_t length)
 {
-    sy_get(SHMEM_CTX_DEFAULT, dest, source, length, sy_members_pe(&group->members, i), SY_BLOCKING);
+    sy_get(SHMEM_CTX_DEFAULT, dest, source, length, 1, sy_members_pe(&group->members, i),
+           SY_BLOCKING);
 }

@@ -287,7 +287,7 @@ bool sy_notify_dest_start(const struct sy_notify *notify, int member, void *dest
         return stays;
     }
     if (length) {
-        sy_put(&sy_ctx_control, dest, source, length, pe, SY_BLOCKING);
+        sy_put(&sy_ctx_control, dest, source, length, 1, pe, SY_BLOCKING);
         sy_quiet(&sy_ctx_control, pe);
     }
     sy_notify_raise(notify, member, flag, step);

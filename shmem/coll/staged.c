@@ -54,8 +54,8 @@ void sy_staged_reduce(const struct sy_group *group, struct sy_operation op, void
     for (int i = 1; i <= last; i++)
         staged_join(group, op, sum, source, length, i, room);
     sy_group_sync(group);
-    sy_put(SHMEM_CTX_DEFAULT, dest, sum, length, sy_members_pe(&group->members, group->members.me),
-           SY_BLOCKING);
+    sy_put(SHMEM_CTX_DEFAULT, dest, sum, length, 1,
+           sy_members_pe(&group->members, group->members.me), SY_BLOCKING);
     free(sum);
     free(room);
 }

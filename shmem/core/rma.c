@@ -69,15 +69,19 @@ void sy_rma_check_writable(const char *what, const struct sy_target *target, con
                  sy_callsite_routine(what), pe, address);
 }
 
-/* SHMEM_CHECK: all PEs have the same blocks, so this PE's records hold for the others' too. */
+/* SHMEM_CHECK: all PEs have the same blocks, so this PE's records hold for those of PE pe too; -1:
+ * the local side of a transfer. */
 static void core_rma_check_block(const char *what, struct sy_heap *heap, const void *address,
-                                 size_t length, const char *whose)
+                                 size_t length, int pe)
 {
+    char whose[32] = ", on this PE's side";
     const void *begin;
     size_t size, within = sy_heap_within(heap, address, length, &begin, &size);
 
     if (within == length)
         return;
+    if (pe >= 0)
+        snprintf(whose, sizeof whose, " with PE %d", pe);
     if (!begin)
         sy_fatal("%s%s: address %p is in the %s, but in no block of it: what was there has been "
                  "freed, or was never allocated",
@@ -86,15 +90,6 @@ static void core_rma_check_block(const char *what, struct sy_heap *heap, const v
              "the %s",
              sy_callsite_routine(what), whose, length, address, length - within, size, begin,
              heap->name);
-}
-
-static void core_rma_check_remote(const char *what, struct sy_heap *heap, const void *address,
-                                  size_t length, int pe)
-{
-    char whose[32];
-
-    snprintf(whose, sizeof whose, " with PE %d", pe);
-    core_rma_check_block(what, heap, address, length, whose);
 }
 
 /* The local side of a transfer need not be in a heap. */
@@ -107,7 +102,7 @@ static void core_rma_check_local(const char *what, const void *local, size_t len
         return;
     struct sy_heap *heap = sy_windows.entry[window].heap;
     if (heap)
-        core_rma_check_block(what, heap, local, length, ", on this PE's side");
+        core_rma_check_block(what, heap, local, length, -1);
 }
 
 struct sy_target sy_rma_target(const char *what, const void *address, size_t length, int pe)
@@ -121,7 +116,7 @@ struct sy_target sy_rma_target(const char *what, const void *address, size_t len
     if (length > entry->own.length - target.offset)
         core_rma_bad_extent(what, address, length, pe, target.window, target.offset);
     if (sy_config.check && entry->heap)
-        core_rma_check_remote(what, entry->heap, address, length, pe);
+        core_rma_check_block(what, entry->heap, address, length, pe);
     if (!sy_windows_usable(target.window, pe))
         core_rma_no_counterpart(what, entry, address, pe);
     if (target.window >= SY_WINDOWS_START)
@@ -141,49 +136,6 @@ static void core_rma_check_overlap(const char *what, const char *here, const voi
     if (sy_config.check && here && here < other + length && other < here + length)
         sy_fatal("%s: %zu bytes at %p and at %p overlap on PE %d itself", sy_callsite_routine(what),
                  length, (const void *)here, local, sy_world.pe);
-}
-
-SY_INLINE void core_rma_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
-                                int pe, unsigned flags)
-{
-    struct sy_transfer t;
-    const struct sy_route_transport *route = sy_rma_route(dest, length, pe, &t.window, &t.offset);
-
-    if (SY_UNLIKELY(!route)) {
-        sy_put_slow(ctx, dest, source, length, pe, flags);
-        return;
-    }
-    t.pe = pe;
-    t.local = (void *)source;
-    t.length = length;
-    sy_issue_put_by(route, "put", ctx, &t, flags);
-}
-
-void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                unsigned flags)
-{
-    core_rma_put_far(ctx, dest, source, length, pe, flags);
-}
-
-void sy_p_far32(shmem_ctx_t ctx, void *dest, uint32_t value, int pe)
-{
-    core_rma_put_far(ctx, dest, &value, sizeof value, pe, SY_BLOCKING);
-}
-
-void sy_p_far64(shmem_ctx_t ctx, void *dest, uint64_t value, int pe)
-{
-    core_rma_put_far(ctx, dest, &value, sizeof value, pe, SY_BLOCKING);
-}
-
-void sy_put_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                      unsigned flags)
-{
-    void *there = sy_rma_reach_space(dest, length, pe);
-
-    if (SY_LIKELY(there != NULL))
-        sy_copy(there, source, length);
-    else
-        sy_put_far(ctx, dest, source, length, pe, flags);
 }
 
 /* For the slow path, which is marked as cold: in such a function gcc copies by an instruction that
@@ -224,20 +176,56 @@ void sy_put_slow(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
     core_rma_slow(ctx, dest, (void *)source, length, pe, flags, true);
 }
 
-void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                unsigned flags)
+SY_INLINE void core_rma_far(shmem_ctx_t ctx, void *remote, void *local, size_t length, int pe,
+                            unsigned flags, bool put)
 {
     struct sy_transfer t;
-    const struct sy_route_transport *route = sy_rma_route(source, length, pe, &t.window, &t.offset);
+    const struct sy_route_transport *route = sy_rma_route(remote, length, pe, &t.window, &t.offset);
 
     if (SY_UNLIKELY(!route)) {
-        core_rma_slow(ctx, (void *)source, dest, length, pe, flags, false);
+        core_rma_slow(ctx, remote, local, length, pe, flags, put);
         return;
     }
     t.pe = pe;
-    t.local = dest;
+    t.local = local;
     t.length = length;
-    sy_issue_get_by(route, "get", ctx, &t, flags);
+    if (put)
+        sy_issue_put_by(route, "put", ctx, &t, flags);
+    else
+        sy_issue_get_by(route, "get", ctx, &t, flags);
+}
+
+void sy_put_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                unsigned flags)
+{
+    core_rma_far(ctx, dest, (void *)source, length, pe, flags, true);
+}
+
+void sy_p_far32(shmem_ctx_t ctx, void *dest, uint32_t value, int pe)
+{
+    core_rma_far(ctx, dest, &value, sizeof value, pe, SY_BLOCKING, true);
+}
+
+void sy_p_far64(shmem_ctx_t ctx, void *dest, uint64_t value, int pe)
+{
+    core_rma_far(ctx, dest, &value, sizeof value, pe, SY_BLOCKING, true);
+}
+
+void sy_put_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                      unsigned flags)
+{
+    void *there = sy_rma_reach_space(dest, length, pe);
+
+    if (SY_LIKELY(there != NULL))
+        sy_copy(there, source, length);
+    else
+        sy_put_far(ctx, dest, source, length, pe, flags);
+}
+
+void sy_get_far(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
+                unsigned flags)
+{
+    core_rma_far(ctx, (void *)source, dest, length, pe, flags, false);
 }
 
 void sy_get_elsewhere(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
@@ -282,6 +270,15 @@ static void core_rma_stride(char *to, const char *from, ptrdiff_t to_stride, ptr
     }
 }
 
+static void core_rma_check_stride(const char *what, ptrdiff_t stride, size_t blocks, int pe)
+{
+    ptrdiff_t reach;
+
+    if (__builtin_mul_overflow(stride, blocks, &reach))
+        sy_fatal("%s with PE %d: a stride of %td bytes times %zu blocks is too long",
+                 sy_callsite_routine(what), pe, stride, blocks);
+}
+
 /* The remote side of a strided transfer: the first block's target, after checking that the last
  * block is in the same window too; those between are then as well. */
 static struct sy_target core_rma_strided_target(const char *what, const void *remote,
@@ -289,11 +286,7 @@ static struct sy_target core_rma_strided_target(const char *what, const void *re
                                                 size_t blocks, int pe)
 {
     struct sy_target first = sy_rma_target(what, remote, block, pe);
-    ptrdiff_t reach;
-
-    if (__builtin_mul_overflow(remote_stride, blocks - 1, &reach))
-        sy_fatal("%s with PE %d: a stride of %td bytes times %zu blocks is too long",
-                 sy_callsite_routine(what), pe, remote_stride, blocks);
+    ptrdiff_t reach = remote_stride * (ptrdiff_t)(blocks - 1);
     uint64_t last_offset = first.offset + (uint64_t)reach; /* huge before the window */
     if (SY_LIKELY(!sy_config.check &&
                   last_offset <= sy_windows.entry[first.window].own.length - block))
@@ -313,6 +306,8 @@ static void core_rma_strided(shmem_ctx_t ctx, char *remote, char *local, ptrdiff
     if (!block || !blocks)
         return;
     pe = sy_ctx_pe(ctx, pe);
+    core_rma_check_stride(what, remote_stride, blocks, pe);
+    core_rma_check_stride(what, local_stride, blocks, pe);
     struct sy_target target = core_rma_strided_target(what, remote, remote_stride, block, blocks,
                                                       pe);
     if (put)

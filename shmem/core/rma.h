@@ -152,19 +152,21 @@ SY_INLINE const struct sy_route_transport *sy_rma_route(const void *address, siz
     return route;
 }
 
-/* put: length bytes from source here to dest on PE pe. flags: SY_BLOCKING or 0. */
-SY_INLINE void sy_put(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                      unsigned flags)
+/* put: count elements of size bytes from source here to dest on PE pe. flags: SY_BLOCKING or 0.
+ * That they are more bytes than there can be is seen where they are not mapped, or SHMEM_CHECK is
+ * set: the path before that has no instruction for it. */
+SY_INLINE void sy_put(shmem_ctx_t ctx, void *dest, const void *source, size_t count, size_t size,
+                      int pe, unsigned flags)
 {
     pe = sy_ctx_pe(ctx, pe);
     bool elsewhere = false;
-    void *there = sy_rma_reach(dest, length, pe, &elsewhere);
+    void *there = sy_rma_reach(dest, count * size, pe, &elsewhere);
     if (SY_LIKELY(there != NULL))
-        sy_copy(there, source, length);
+        sy_copy(there, source, count * size);
     else if (elsewhere)
-        sy_put_elsewhere(ctx, dest, source, length, pe, flags);
+        sy_put_elsewhere(ctx, dest, source, sy_bytes(count, size), pe, flags);
     else
-        sy_put_far(ctx, dest, source, length, pe, flags);
+        sy_put_far(ctx, dest, source, sy_bytes(count, size), pe, flags);
 }
 
 /* The end of a get that has read mapped memory; own: this PE's. What follows it must not be done
@@ -175,18 +177,19 @@ SY_INLINE void sy_get_over(bool own)
     sy_wait_looked(own);
 }
 
-/* get: length bytes from source on PE pe to dest here. */
-SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t length, int pe,
-                      unsigned flags)
+/* get: count elements of size bytes from source on PE pe to dest here, as sy_put. */
+SY_INLINE void sy_get(shmem_ctx_t ctx, void *dest, const void *source, size_t count, size_t size,
+                      int pe, unsigned flags)
 {
     pe = sy_ctx_pe(ctx, pe);
     bool elsewhere = false;
-    void *there = sy_rma_reach(source, length, pe, &elsewhere);
+    void *there = sy_rma_reach(source, count * size, pe, &elsewhere);
     if (SY_UNLIKELY(!there)) {
-        (elsewhere ? sy_get_elsewhere : sy_get_far)(ctx, dest, source, length, pe, flags);
+        (elsewhere ? sy_get_elsewhere : sy_get_far)(ctx, dest, source, sy_bytes(count, size), pe,
+                                                    flags);
         return;
     }
-    sy_copy(dest, there, length);
+    sy_copy(dest, there, count * size);
     sy_get_over(there == source);
 }
 

@@ -189,13 +189,13 @@ static void create_clear(void *block, size_t length)
 
     for (size_t done = 0, part; done < length; done += part) {
         part = length - done < sizeof zeros ? length - done : sizeof zeros;
-        sy_put(SHMEM_CTX_DEFAULT, (char *)block + done, zeros, part, sy_world.pe, SY_BLOCKING);
+        sy_put(SHMEM_CTX_DEFAULT, (char *)block + done, zeros, part, 1, sy_world.pe, SY_BLOCKING);
     }
 }
 
 static void create_move(void *to, const void *from, size_t length)
 {
-    sy_put(SHMEM_CTX_DEFAULT, to, from, length, sy_world.pe, SY_BLOCKING);
+    sy_put(SHMEM_CTX_DEFAULT, to, from, length, 1, sy_world.pe, SY_BLOCKING);
 }
 
 /* ---- second and third: the region ---- */

@@ -16,7 +16,6 @@ static void together_carry_out(struct sy_stream_op *op)
 {
     const struct sy_stream_data *d = &op->to.together;
     const struct sy_operation operation = {d->kernel, d->size};
-    const ptrdiff_t size = (ptrdiff_t)d->size;
     const size_t length = sy_bytes(d->count, d->size);
     struct sy_group group = sy_group_of_team(op->team);
 
@@ -29,7 +28,8 @@ static void together_carry_out(struct sy_stream_op *op)
         sy_alltoall(&group, d->dest, d->source, length);
         break;
     case SY_STREAM_ALLTOALLS:
-        sy_alltoalls(&group, d->dest, d->source, d->dst * size, d->sst * size, d->size, d->count);
+        sy_alltoalls(&group, d->dest, d->source, sy_stride(d->dst, d->size),
+                     sy_stride(d->sst, d->size), d->size, d->count);
         break;
     case SY_STREAM_BROADCAST:
         sy_broadcast(&group, d->dest, d->source, length, d->root);

@@ -11,19 +11,19 @@
 
 static enum sy_step transfer_put(struct sy_stream_op *op)
 {
-    sy_put(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length, op->pe, 0);
+    sy_put(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length, 1, op->pe, 0);
     return SY_STEP_DONE;
 }
 
 static enum sy_step transfer_p(struct sy_stream_op *op)
 {
-    sy_put(op->stream->ctx, op->to.p.dest, op->to.p.value, op->to.p.length, op->pe, SY_BLOCKING);
+    sy_put(op->stream->ctx, op->to.p.dest, op->to.p.value, op->to.p.length, 1, op->pe, SY_BLOCKING);
     return SY_STEP_DONE;
 }
 
 static enum sy_step transfer_get(struct sy_stream_op *op)
 {
-    sy_get(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length, op->pe, 0);
+    sy_get(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length, 1, op->pe, 0);
     return SY_STEP_DONE;
 }
 
@@ -49,7 +49,7 @@ static enum sy_step transfer_put_signal(struct sy_stream_op *op)
 {
     const struct sy_stream_signal *signal = &op->to.rma.signal;
 
-    sy_put_signal(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length,
+    sy_put_signal(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length, 1,
                   signal->word, signal->value, signal->op, op->pe, 0);
     return SY_STEP_DONE;
 }

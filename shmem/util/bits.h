@@ -65,6 +65,15 @@ SY_INLINE size_t sy_bytes(size_t count, size_t size)
     return SY_UNLIKELY(__builtin_mul_overflow(count, size, &bytes)) ? SIZE_MAX : bytes;
 }
 
+/* The bytes of a stride of `count` elements; PTRDIFF_MAX where they are more, in both directions.
+ */
+SY_INLINE ptrdiff_t sy_stride(ptrdiff_t count, size_t size)
+{
+    ptrdiff_t bytes;
+
+    return SY_UNLIKELY(__builtin_mul_overflow(count, size, &bytes)) ? PTRDIFF_MAX : bytes;
+}
+
 /* FNV-1a, for names and identities; not for secrets. */
 static inline uint64_t sy_hash(const void *bytes, uint64_t length, uint64_t seed)
 {

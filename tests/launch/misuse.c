@@ -192,8 +192,25 @@ static void hold(const char *what)
 static void overflow(const char *routine, int next)
 {
     const size_t count = SIZE_MAX / sizeof(long) + 3;
+    const ptrdiff_t stride = (ptrdiff_t)(count - 1); /* wraps around to one element */
 
-    if (strcmp(routine, "ibput") == 0)
+    if (strcmp(routine, "put") == 0)
+        shmem_long_put(to, from, count, next);
+    else if (strcmp(routine, "get") == 0)
+        shmem_long_get(to, from, count, next);
+    else if (strcmp(routine, "put_nbi") == 0)
+        shmem_long_put_nbi(to, from, count, next);
+    else if (strcmp(routine, "put_signal") == 0)
+        shmem_long_put_signal(to, from, count, &sync_signal, 1, SHMEM_SIGNAL_SET, next);
+    else if (strcmp(routine, "iput") == 0)
+        shmem_long_iput(to, from, stride, 1, 2, next);
+    else if (strcmp(routine, "iget") == 0)
+        shmem_long_iget(to, from, stride, 1, 2, next);
+    else if (strcmp(routine, "ibget") == 0)
+        shmem_long_ibget(to, from, 1, -stride, 1, 2, next);
+    else if (strcmp(routine, "alltoalls stride") == 0)
+        shmem_long_alltoalls(SHMEM_TEAM_WORLD, to, from, stride, 1, 1);
+    else if (strcmp(routine, "ibput") == 0)
         shmem_long_ibput(to, from, 1, 1, count, 3, next);
     else if (strcmp(routine, "sum_reduce") == 0)
         shmem_long_sum_reduce(SHMEM_TEAM_WORLD, to, from, count);

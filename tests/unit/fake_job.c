@@ -376,7 +376,7 @@ void sy_put_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
 {
     for (size_t i = 0; i < blocks; i++)
         sy_put(ctx, (char *)dest + (ptrdiff_t)i * dest_stride, (const char *)source + (ptrdiff_t)i * source_stride, block,
-               pe, flags);
+               1, pe, flags);
 }
 
 /* An answer takes a while; the value that it brings is that of some moment in between. */
@@ -398,7 +398,7 @@ void sy_get_strided(shmem_ctx_t ctx, void *dest, const void *source, ptrdiff_t d
 {
     for (size_t i = 0; i < blocks; i++)
         sy_get(ctx, (char *)dest + (ptrdiff_t)i * dest_stride, (const char *)source + (ptrdiff_t)i * source_stride, block,
-               pe, flags);
+               1, pe, flags);
 }
 
 static void fake_word_message(shmem_ctx_t ctx, int pe, unsigned window, uint64_t offset, int kind, uint64_t value)
