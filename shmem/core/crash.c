@@ -2,9 +2,9 @@
  * instruction that failed fails again when the handler returns. The handler must not take locks of
  * the program or allocate, with three exceptions: the first backtrace() of a process loads a
  * library (sy_callsite_prepare does that in time, for processes that live a second), dladdr() takes
- * a lock of the dynamic linker, and the name of the file behind memory that is lost is read from a
- * stream. Should it block in one of these, or crash, the process ends by the same signal: a timer
- * sends it, and while the handler runs it is not installed any more. */
+ * a lock of the dynamic linker, and the mapping of a stack that is full or of memory that is lost
+ * is read from a stream. Should it block in one of these, or crash, the process ends by the same
+ * signal: a timer sends it, and while the handler runs it is not installed any more. */
 #include <execinfo.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -33,7 +33,9 @@ enum {
     FRAMES = 24,  /* that are looked at */
     SHOWN = 12,   /* of those above the crash */
     PATIENCE = 2, /* seconds */
-    STACK = 64 * 1024
+    STACK = 64 * 1024,
+    BELOW = 256,    /* bytes below the stack pointer that are in use */
+    GUARD = 1 << 20 /* bytes below a stack in which nothing else is mapped, as Linux has it */
 };
 
 static atomic_flag told = ATOMIC_FLAG_INIT;
@@ -93,21 +95,25 @@ static void crash_frames(uintptr_t at)
     }
 }
 
-static uintptr_t crash_address(void *context)
+/* The address of the instruction, or the stack pointer. */
+static uintptr_t crash_register(const ucontext_t *context, bool stack_pointer)
 {
 #if defined __x86_64__
-    return (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+    return (uintptr_t)context->uc_mcontext.gregs[stack_pointer ? REG_RSP : REG_RIP];
 #elif defined __aarch64__
-    return (uintptr_t)((ucontext_t *)context)->uc_mcontext.pc;
+    return stack_pointer ? context->uc_mcontext.sp : context->uc_mcontext.pc;
 #else
-    (void)context;
+    (void)context, (void)stack_pointer;
     return 0;
 #endif
 }
 
-/* Explains an access to an address, of the program itself or of a wait or test of the library. */
-static void crash_explain(const void *address)
+/* Explains an access to an address, of the program itself or of a wait or test of the library. A
+ * stack is full where the address and the stack pointer are just below what is mapped of it. */
+static void crash_explain(const void *address, uintptr_t pointer)
 {
+    const uintptr_t at = (uintptr_t)address;
+    struct sy_mapping found;
     unsigned window;
     uint64_t offset;
 
@@ -115,39 +121,34 @@ static void crash_explain(const void *address)
         sy_log(SY_LOG_ERROR, "",
                "  the address is in a memory space of a device, which CPUs cannot load and store: "
                "put and get copy it, and what is to be waited for has to be in another space");
-}
-
-/* The file that is mapped at an address. */
-static void crash_find_file(uintptr_t at, char *file, size_t room)
-{
-    FILE *maps = fopen(SY_OWN_MAPPINGS, "re");
-    struct sy_mapping mapping;
-
-    *file = '\0';
-    while (maps && !*file && sy_mapping_next(maps, &mapping))
-        if (mapping.begin <= at && at < mapping.end)
-            snprintf(file, room, "%s", mapping.name);
-    if (maps)
-        fclose(maps);
+    if (at - (pointer - BELOW) < GUARD && sy_mapping_find(pointer, NULL, &found) &&
+        (found.usable || sy_mapping_find(found.end, NULL, &found)) && at < found.begin &&
+        found.begin - at < GUARD)
+        sy_log(
+            SY_LOG_ERROR, "",
+            "  the stack of this thread is full, with %zu KiB%s: a function calls itself without "
+            "end, or has large variables",
+            (found.end - found.begin) >> 10,
+            strcmp(found.name, "[stack]") ? "" : ", the limit of `ulimit -s` for this PE");
 }
 
 /* Explains an access to memory that is mapped and has no page any more: of this PE or another one.
  */
 static void crash_explain_lost(uintptr_t at)
 {
-    char file[300];
+    struct sy_mapping lost;
     unsigned window;
     uint64_t offset;
     int pe = sy_windows_mapped((const void *)at, &window, &offset);
 
     if (pe < 0)
         return;
-    crash_find_file(at, file, sizeof file);
+    bool known = sy_mapping_find(at, NULL, &lost) && lost.begin <= at && *lost.name;
     sy_log(SY_LOG_ERROR, "",
            "  the address is in the %s of PE %d, in %s: somebody has shortened this file, or its "
            "disk is full, or gone",
            sy_windows.entry[window].heap ? sy_windows.entry[window].heap->name : "memory", pe,
-           *file ? file : "an unknown file");
+           known ? lost.name : "an unknown file");
 }
 
 /* The handler. A signal that another process or raise() has sent does not come again by itself, so
@@ -155,22 +156,21 @@ static void crash_explain_lost(uintptr_t at)
 static void crash_on(int number, siginfo_t *info, void *context)
 {
     const bool sent = info->si_code <= 0;
+    char where[40] = "";
 
     if (getpid() == sy_world.process && !atomic_flag_test_and_set(&told)) {
         crash_limit(number);
         if (!sent && (number == SIGSEGV || number == SIGBUS))
-            sy_log(SY_LOG_ERROR, "", "this PE has crashed: %s at address %p%s", crash_name(number),
-                   info->si_addr, " (SHMEM_BACKTRACE=no leaves this out):");
-        else
-            sy_log(SY_LOG_ERROR, "", "this PE has crashed: %s%s", crash_name(number),
-                   " (SHMEM_BACKTRACE=no leaves this out):");
+            snprintf(where, sizeof where, " at address %p", info->si_addr);
+        sy_log(SY_LOG_ERROR, "", "this PE has crashed: %s%s (SHMEM_BACKTRACE=no leaves this out):",
+               crash_name(number), where);
         if (sy_callsite_asked)
             sy_log(SY_LOG_ERROR, "", "  this thread carries out %s", sy_callsite_asked);
         if (!sent && number == SIGSEGV)
-            crash_explain(info->si_addr);
+            crash_explain(info->si_addr, crash_register(context, true));
         if (!sent && number == SIGBUS)
             crash_explain_lost((uintptr_t)info->si_addr);
-        crash_frames(crash_address(context));
+        crash_frames(crash_register(context, false));
     } else if (getpid() == sy_world.process) {
         sleep(PATIENCE); /* another thread is reporting its own crash */
     }

@@ -38,6 +38,19 @@ static inline bool sy_mapping_next(FILE *maps, struct sy_mapping *mapping)
     return false;
 }
 
+/* Finds the first mapping that ends behind address `at` and, unless that is NULL, has this name. */
+static inline bool sy_mapping_find(uintptr_t at, const char *name, struct sy_mapping *mapping)
+{
+    FILE *maps = fopen(SY_OWN_MAPPINGS, "re");
+    bool found = false;
+
+    while (maps && !found && sy_mapping_next(maps, mapping))
+        found = at < mapping->end && (!name || !strcmp(mapping->name, name));
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
 /* Copies up to `most` words of memory from address `at` on: how many. */
 static inline size_t sy_own_memory_read(uintptr_t at, uintptr_t *words, size_t most)
 {

@@ -60,18 +60,12 @@ static struct code wait_ending_find_finalize(void)
 /* The end of the main thread's stack; 0: not known. */
 static uintptr_t wait_ending_stack(uintptr_t *begin)
 {
-    FILE *maps = fopen(SY_OWN_MAPPINGS, "re");
-    struct sy_mapping mapping;
-    uintptr_t end = 0;
+    struct sy_mapping stack;
 
-    while (maps && !end && sy_mapping_next(maps, &mapping))
-        if (!strcmp(mapping.name, "[stack]")) {
-            end = mapping.end;
-            *begin = end - mapping.begin > DEPTH ? end - DEPTH : mapping.begin;
-        }
-    if (maps)
-        fclose(maps);
-    return end;
+    if (!sy_mapping_find(0, "[stack]", &stack))
+        return 0;
+    *begin = stack.end - stack.begin > DEPTH ? stack.end - DEPTH : stack.begin;
+    return stack.end;
 }
 
 static bool wait_ending_is_on_stack(const struct code *code)
