@@ -66,7 +66,7 @@ static void differ(const char *what)
     }
 }
 
-/* What only SHMEM_CHECK finds. */
+/* What is done to a block; SHMEM_CHECK finds most. */
 static void abuse(const char *what)
 {
     int next = (shmem_my_pe() + 1) % shmem_n_pes();
@@ -75,6 +75,10 @@ static void abuse(const char *what)
 
     if (strcmp(what, "overrun") == 0)
         shmem_long_put(block, from, 6, next);
+    else if (strcmp(what, "inside") == 0)
+        shmem_free(block + 1);
+    else if (strcmp(what, "grow inside") == 0)
+        shmem_realloc(other + 2, 1000);
     else if (strcmp(what, "overread") == 0)
         shmem_long_put(other, block + 2, 4, next);
     else if (strcmp(what, "overadd") == 0)

@@ -66,19 +66,26 @@ void *sy_heap_alloc(struct sy_heap *heap, size_t size, size_t alignment)
     return taken ? heap->base + offset : NULL;
 }
 
-static uint64_t heap_offset_of(const struct sy_heap *heap, const char *what, const void *block)
+static uint64_t heap_offset_of(struct sy_heap *heap, const char *what, const void *block)
 {
     uint64_t offset = (uint64_t)((const char *)block - heap->base);
+    const void *begin;
+    size_t size;
 
-    if (!sy_allocator_size_of(heap->allocator, offset))
-        sy_fatal(
-            "%s: %p is not a block of the %s; it was not returned by an allocation routine for it, "
-            "or has been freed already",
-            sy_callsite_routine(what), block, heap->name);
-    return offset;
+    if (SY_LIKELY(sy_allocator_size_of(heap->allocator, offset)))
+        return offset;
+    sy_heap_within(heap, block, 0, &begin, &size);
+    if (begin)
+        sy_fatal("%s: %p is within the block of %zu bytes at %p of the %s; only the address where "
+                 "a block begins stands for it",
+                 sy_callsite_routine(what), block, size, begin, heap->name);
+    sy_fatal(
+        "%s: %p is not a block of the %s; it was not returned by an allocation routine for it, "
+        "or has been freed already",
+        sy_callsite_routine(what), block, heap->name);
 }
 
-size_t sy_heap_size(const struct sy_heap *heap, const char *what, const void *block)
+size_t sy_heap_size(struct sy_heap *heap, const char *what, const void *block)
 {
     return sy_allocator_size_of(heap->allocator, heap_offset_of(heap, what, block));
 }

@@ -49,12 +49,13 @@ bool sy_heap_aligns(const struct sy_heap *heap, size_t alignment);
 void *sy_heap_alloc(struct sy_heap *heap, size_t size, size_t alignment);
 
 /* The size with which a block was requested. Ends the job, naming `what`, if it is no block. */
-size_t sy_heap_size(const struct sy_heap *heap, const char *what, const void *block);
+size_t sy_heap_size(struct sy_heap *heap, const char *what, const void *block);
 
 void sy_heap_free(struct sy_heap *heap, void *block);
 
-/* For SHMEM_CHECK: how many of `length` bytes at `address` are in the block that contains the
- * address. *begin: that block, or NULL where there is none; *size: the size requested. Any thread.
+/* For messages and SHMEM_CHECK: how many of `length` bytes at `address` are in the block that
+ * contains the address. *begin: that block, or NULL where there is none; *size: the size requested.
+ * Any thread.
  */
 size_t sy_heap_within(struct sy_heap *heap, const void *address, size_t length, const void **begin,
                       size_t *size);
