@@ -19,8 +19,7 @@
 static inline bool collectives_group_of(shmem_team_t team, const char *routine,
                                         struct sy_group *group)
 {
-    sy_world_need(routine);
-    struct sy_team *of = sy_team_of(team);
+    struct sy_team *of = sy_team_need(team, routine);
     if (SY_UNLIKELY(!of))
         return false;
     *group = sy_group_of_team(of);

@@ -20,8 +20,7 @@ SY_ALIAS(shmem_ctx_create);
 
 int pshmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx)
 {
-    sy_world_need("shmem_team_create_ctx");
-    return create(sy_team_of(team), options, ctx);
+    return create(sy_team_need(team, "shmem_team_create_ctx"), options, ctx);
 }
 SY_ALIAS(shmem_team_create_ctx);
 

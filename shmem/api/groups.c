@@ -3,7 +3,6 @@
 
 #include "api/alias.h"
 #include "coll/team.h"
-#include "core/start/world.h"
 
 int pshmemx_team_from_group(int size,
                             int (*allgather)(void *arg, const void *mine, void *all, size_t length),
@@ -24,10 +23,11 @@ SY_ALIAS(shmemx_team_from_group);
 
 int pshmemx_team_gather(shmem_team_t team, const void *mine, void *all, size_t length)
 {
-    sy_world_need("shmemx_team_gather");
-    if (team == SHMEM_TEAM_INVALID)
+    struct sy_team *of = sy_team_need(team, "shmemx_team_gather");
+
+    if (!of)
         return -EINVAL;
-    sy_team_gather(sy_team_of(team), mine, all, length);
+    sy_team_gather(of, mine, all, length);
     return 0;
 }
 SY_ALIAS(shmemx_team_gather);

@@ -10,9 +10,10 @@
 int pshmemx_stream_create(shmem_team_t team, const shmemx_stream_config_t *config,
                           shmemx_stream_t *stream)
 {
-    sy_world_need(SY_ROUTINE);
+    struct sy_team *of = sy_team_need(team, SY_ROUTINE);
+
     *stream = SHMEMX_STREAM_INVALID;
-    return sy_stream_create(sy_team_of(team), config ? config->depth : 0, stream);
+    return sy_stream_create(of, config ? config->depth : 0, stream);
 }
 SY_ALIAS(shmemx_stream_create);
 

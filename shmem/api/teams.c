@@ -9,29 +9,34 @@
 
 int pshmem_team_my_pe(shmem_team_t team)
 {
-    return team == SHMEM_TEAM_INVALID ? -1 : sy_team_of(team)->members.me;
+    const struct sy_team *of = sy_team_need(team, "shmem_team_my_pe");
+
+    return of ? of->members.me : -1;
 }
 SY_ALIAS(shmem_team_my_pe);
 
 int pshmem_team_n_pes(shmem_team_t team)
 {
-    return team == SHMEM_TEAM_INVALID ? -1 : sy_team_of(team)->members.size;
+    const struct sy_team *of = sy_team_need(team, "shmem_team_n_pes");
+
+    return of ? of->members.size : -1;
 }
 SY_ALIAS(shmem_team_n_pes);
 
 int pshmem_team_get_config(shmem_team_t team, long config_mask, shmem_team_config_t *config)
 {
-    if (team == SHMEM_TEAM_INVALID)
-        return -1;
-    if (config_mask & SHMEM_TEAM_NUM_CONTEXTS)
-        config->num_contexts = sy_team_of(team)->num_contexts;
-    return 0;
+    const struct sy_team *of = sy_team_need(team, "shmem_team_get_config");
+
+    if (of && config_mask & SHMEM_TEAM_NUM_CONTEXTS)
+        config->num_contexts = of->num_contexts;
+    return of ? 0 : -1;
 }
 SY_ALIAS(shmem_team_get_config);
 
 int pshmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest_team)
 {
-    const struct sy_team *source = sy_team_of(src_team), *dest = sy_team_of(dest_team);
+    const struct sy_team *source = sy_team_need(src_team, "shmem_team_translate_pe"),
+                         *dest = sy_team_of(dest_team);
 
     if (!source || !dest || src_pe < 0 || src_pe >= source->members.size)
         return -1;
@@ -41,7 +46,7 @@ SY_ALIAS(shmem_team_translate_pe);
 
 void *pshmem_team_ptr(shmem_team_t team, const void *dest, int pe)
 {
-    const struct sy_team *t = sy_team_of(team);
+    const struct sy_team *t = sy_team_need(team, "shmem_team_ptr");
 
     if (!t || pe < 0 || pe >= t->members.size)
         return NULL;
@@ -70,9 +75,8 @@ int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride, i
                               const shmem_team_config_t *config, long config_mask,
                               shmem_team_t *new_team)
 {
-    struct sy_team *parent = sy_team_of(parent_team), *made = NULL;
+    struct sy_team *parent = sy_team_need(parent_team, "shmem_team_split_strided"), *made = NULL;
 
-    sy_world_need("shmem_team_split_strided");
     *new_team = SHMEM_TEAM_INVALID;
     if (!parent || !teams_valid_triplet(start, stride, size, parent->members.size))
         return -1;
@@ -88,9 +92,9 @@ int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
                          shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config,
                          long yaxis_mask, shmem_team_t *yaxis_team)
 {
-    struct sy_team *parent = sy_team_of(parent_team), *row = NULL, *column = NULL;
+    struct sy_team *parent = sy_team_need(parent_team, "shmem_team_split_2d"), *row = NULL,
+                   *column = NULL;
 
-    sy_world_need("shmem_team_split_2d");
     *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
     if (!parent || xrange < 1)
         return -1;

@@ -16,6 +16,7 @@
 #include "core/memory/control.h"
 #include "core/start/config.h"
 #include "core/start/nodes.h"
+#include "core/start/world.h"
 #include "util/bits.h"
 
 struct sy_members {
@@ -73,6 +74,13 @@ static inline struct sy_team *sy_team_of(shmem_team_t handle)
     if (handle == SHMEM_TEAM_SHARED)
         return &sy_team_shared;
     return SY_UNLIKELY(sy_config.check) ? sy_team_checked(handle) : (struct sy_team *)handle;
+}
+
+/* The same for a routine, which ends the job where the library is not started. */
+static inline struct sy_team *sy_team_need(shmem_team_t handle, const char *routine)
+{
+    sy_world_need(routine);
+    return sy_team_of(handle);
 }
 
 static inline shmem_team_t sy_team_handle(struct sy_team *team)

@@ -333,6 +333,26 @@ static void commit(const char *what)
         abuse(what);
 }
 
+/* Routines on teams before the library is started. */
+static void team_early(const char *routine)
+{
+    shmem_team_config_t config = {0};
+    shmem_team_t team = SHMEM_TEAM_INVALID;
+
+    if (strcmp(routine, "my_pe") == 0)
+        printf("%d\n", shmem_team_my_pe(SHMEM_TEAM_WORLD));
+    else if (strcmp(routine, "n_pes") == 0)
+        printf("%d\n", shmem_team_n_pes(SHMEM_TEAM_SHARED));
+    else if (strcmp(routine, "get_config") == 0)
+        shmem_team_get_config(SHMEM_TEAM_WORLD, SHMEM_TEAM_NUM_CONTEXTS, &config);
+    else if (strcmp(routine, "translate_pe") == 0)
+        printf("%d\n", shmem_team_translate_pe(SHMEM_TEAM_WORLD, 0, SHMEM_TEAM_SHARED));
+    else if (strcmp(routine, "ptr") == 0)
+        printf("%d\n", shmem_team_ptr(SHMEM_TEAM_WORLD, to, 0) == to);
+    else
+        shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &team);
+}
+
 /* The library's threads still run while a program ends that way, and the end may take a while. */
 __attribute__((destructor)) static void linger(void)
 {
@@ -345,6 +365,8 @@ int main(int argc, char **argv)
         shmem_barrier_all();
     if (argc > 1 && strcmp(argv[1], "number") == 0)
         printf("%d\n", shmem_my_pe());
+    if (argc > 1 && strncmp(argv[1], "early ", 6) == 0)
+        team_early(argv[1] + 6);
     shmem_init();
     if (argc > 1 && strcmp(argv[1], "late") != 0)
         commit(argv[1]);
