@@ -289,12 +289,11 @@ int sy_options_not_shown(const char *where, struct sy_error *err)
                    where);
 }
 
-/* An error in a file, without any of its contents. */
-static int option_json_not_shown(const char *file, int line, int column, struct sy_error *err)
+int sy_options_bad_secret(const struct sy_file_value *value, struct sy_error *err)
 {
     char where[240];
 
-    snprintf(where, sizeof where, "%.200s:%d:%d", file, line, column);
+    snprintf(where, sizeof where, "%.200s:%d:%d", value->file, value->line, value->column);
     return sy_options_not_shown(where, err);
 }
 
@@ -308,7 +307,8 @@ static int option_json_add_text(struct sy_options *set, const char *path, const 
     int rc;
 
     if (!root && set->secret)
-        return option_json_not_shown(path, why.line, why.column, err);
+        return sy_options_bad_secret(
+            &(struct sy_file_value){.file = path, .line = why.line, .column = why.column}, err);
     if (!root)
         return sy_fail(err, EINVAL, "%.200s:%d:%d: not valid JSON: %s", path, why.line, why.column,
                        why.text);
@@ -320,7 +320,8 @@ static int option_json_add_text(struct sy_options *set, const char *path, const 
                      "%.200s:1: must be an object, such as {\"symmetric_size\": \"2G\"}", path);
     json_decref(root);
     if (rc && set->secret)
-        rc = option_json_not_shown(path, walk.line, walk.column, err);
+        rc = sy_options_bad_secret(
+            &(struct sy_file_value){.file = path, .line = walk.line, .column = walk.column}, err);
     if (!rc && set->no_memory)
         rc = sy_fail(err, ENOMEM, "no memory for the options of %.200s", path);
     return rc;
@@ -390,18 +391,19 @@ const struct sy_file_value *sy_options_claim(struct sy_options *set, const char 
     return last;
 }
 
-int sy_options_bad_secret(const struct sy_file_value *value, struct sy_error *err)
-{
-    return option_json_not_shown(value->file, value->line, value->column, err);
-}
-
+/* group: there are keys of which this is the part before a point. */
 static int option_json_unknown_key(const struct sy_options *set, const struct sy_file_value *value,
-                                   struct sy_error *err)
+                                   bool group, struct sy_error *err)
 {
     size_t room = 0, count = 0;
 
     if (value->secret)
         return sy_options_bad_secret(value, err);
+    if (group)
+        return sy_fail(err, EINVAL,
+                       "%.200s:%d:%d: \"%.100s\" is %.100s; allowed: an object whose members are "
+                       "options, as oshinfo lists them",
+                       value->file, value->line, value->column, value->key, value->text);
     for (size_t t = 0; t < set->tables; t++)
         room += set->table[t].count;
     const char **names = calloc(room + 1, sizeof *names), *nearest = NULL;
@@ -467,10 +469,11 @@ int sy_options_check_keys(struct sy_options *set, const char *const *others, str
         const struct sy_file_value *value = &set->value[i];
         const char *dot = strchr(value->key, '.');
         if (value->claimed || option_json_is_of_instance(set, others, value->key) ||
-            (value->kind == SY_FILE_EMPTY && option_json_is_group(set, others, value->key)) ||
             (dot && sy_options_is_other(set, others, value->key, (size_t)(dot - value->key))))
             continue;
-        return option_json_unknown_key(set, value, err);
+        bool group = option_json_is_group(set, others, value->key);
+        if (!group || value->kind != SY_FILE_EMPTY)
+            return option_json_unknown_key(set, value, group, err);
     }
     return 0;
 }
