@@ -157,8 +157,11 @@ static int client_read_framed(struct pmi_client *client, char body[PMI_LINE])
 
     if (rc)
         return rc;
-    if (length < 0)
+    if (length < 0) {
+        memcpy(body, field, sizeof field);
+        body[sizeof field] = '\0';
         return -EPROTO;
+    }
     bool whole = length < PMI_LINE;
     for (; length >= PMI_LINE && !rc; length -= PMI_LINE - 1)
         rc = sy_net_receive(client->fd, body, PMI_LINE - 1, &client->deadline);
@@ -215,15 +218,17 @@ static int client_hear(struct pmi_client *client, int version, char answer[PMI_L
     int rc = version == 2 ? client_read_framed(client, answer) : client_read_line(client, answer);
     int status = 0;
 
-    if (rc)
+    if (rc && rc != -EPROTO)
         return client_lost(client, rc, name, err);
     snprintf(wanted, sizeof wanted, "%s%s", name, version == 2 ? "-response" : "");
     if (version == 2)
         sy_pmi_number(answer, between, "rc", &status);
-    if (!client_is_command(answer, between, wanted) || status != 0)
-        return client->host->fail(err, EPROTO,
-                                  "PMI: the launcher answers '%.*s' where a good %s was expected",
-                                  client_quotable(answer), answer, wanted);
+    if (rc || !client_is_command(answer, between, wanted) || status != 0)
+        return client->host->fail(
+            err, EPROTO,
+            "PMI: the launcher answers '%.*s' where a good %s was expected; SHMEM_PMI_VERSION "
+            "chooses the version of PMI, and SHMEM_BOOTSTRAP another bootstrap than pmi",
+            client_quotable(answer), answer, wanted);
     return 0;
 }
 
