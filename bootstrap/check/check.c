@@ -1,6 +1,7 @@
 /* See check.h. */
 #include "bootstrap/check/check.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +21,7 @@ enum { FEW_FILES = 1024, ADDRESSES = 16 /* that are tried of a host */ };
 
 static bool check_complain(struct host *host, const char *fmt, const char *value, const char *other)
 {
-    printf("    ! ");
-    printf("%s: ", host->name);
+    printf("    ! %s: ", host->name);
     printf(fmt, value, other);
     putchar('\n');
     return false;
@@ -102,19 +102,23 @@ static char *check_addresses_of(const struct host *host)
     return text;
 }
 
-static void check_make_token(char token[33])
+static bool check_make_token(char token[33])
 {
     unsigned char bytes[16];
 
     if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-        memset(bytes, 0, sizeof bytes);
+        return false;
     for (int i = 0; i < 16; i++)
         sprintf(token + 2 * i, "%02x", bytes[i]);
+    return true;
 }
 
-/* The range of ports that the job would use: 0 0 for any. Returns false where the setting is no
- * range. */
-static bool check_find_ports(const struct sy_flags *flags, unsigned *low, unsigned *high)
+struct ports {
+    unsigned low, high; /* 0 0: any */
+};
+
+/* The ports that the job would use. Returns false where the setting is no range. */
+static bool check_find_ports(const struct sy_flags *flags, struct ports *ports)
 {
     const char *range = getenv("SHMEM_TCP_PORT_RANGE");
 
@@ -122,7 +126,7 @@ static bool check_find_ports(const struct sy_flags *flags, unsigned *low, unsign
         if (strcmp(flags->exports.item[i].name, "SHMEM_TCP_PORT_RANGE") == 0)
             range = flags->exports.item[i].value;
     }
-    if (!sy_ports_read(range ? range : "", low, high))
+    if (!sy_ports_read(range ? range : "", &ports->low, &ports->high))
         return true;
     fprintf(stderr,
             "oshcheck: '%s' is no range of ports; write the first and the last one, such as "
@@ -142,14 +146,13 @@ static void check_in_one_line(char *text)
 
 /* Has one host listen and the other one measure the way to it. Returns what came of it: the last
  * answer (allocated), or NULL. */
-static char *check_ask_way(const struct sy_flags *flags, struct host *from, struct host *to)
+static char *check_ask_way(const struct ports *ports, struct host *from, struct host *to)
 {
     char token[33], *question, *port, *answer, *addresses;
-    unsigned low, high;
 
-    check_make_token(token);
-    check_find_ports(flags, &low, &high);
-    question = sy_memory_text("listen %s %u %u", token, low, high);
+    if (!check_make_token(token))
+        return sy_memory_text("! no secret for the connection: getrandom: %s", strerror(errno));
+    question = sy_memory_text("listen %s %u %u", token, ports->low, ports->high);
     port = sy_host_ask(to, question);
     free(question);
     if (!port || *port == '!')
@@ -167,9 +170,9 @@ static char *check_ask_way(const struct sy_flags *flags, struct host *from, stru
     return answer;
 }
 
-static bool check_measure(const struct sy_flags *flags, struct host *from, struct host *to)
+static bool check_measure(const struct ports *ports, struct host *from, struct host *to)
 {
-    char address[64], *answer = check_ask_way(flags, from, to);
+    char address[64], *answer = check_ask_way(ports, from, to);
     double trip, rate;
     bool good = answer && sscanf(answer, "%63s %lf %lf", address, &trip, &rate) == 3 &&
                 *answer != '!';
@@ -185,7 +188,7 @@ static bool check_measure(const struct sy_flags *flags, struct host *from, struc
     return good;
 }
 
-static bool check_measure_all(const struct sy_flags *flags, struct host *hosts, int count)
+static bool check_measure_all(const struct ports *ports, struct host *hosts, int count)
 {
     bool good = true;
 
@@ -195,22 +198,19 @@ static bool check_measure_all(const struct sy_flags *flags, struct host *hosts, 
     for (int from = 0; from < count; from++) {
         for (int to = 0; to < count; to++) {
             if (from != to && hosts[from].reached && hosts[to].reached)
-                good = check_measure(flags, &hosts[from], &hosts[to]) && good;
+                good = check_measure(ports, &hosts[from], &hosts[to]) && good;
         }
     }
     return good;
 }
 
 /* Advice where hosts do not reach each other. */
-static void check_advise(const struct sy_flags *flags)
+static void check_advise(const struct ports *ports)
 {
-    unsigned low, high;
-
-    check_find_ports(flags, &low, &high);
-    if (low)
+    if (ports->low)
         printf("\nPEs connect to each other at the ports from %u to %u: let them pass in firewalls "
                "and security groups\nbetween all of the hosts, in both directions",
-               low, high);
+               ports->low, ports->high);
     else
         printf("\nPEs connect to each other at any port: let all pass between the hosts, or choose "
                "some by --port-range A:B,\nfor this check and for the job, and let these pass in "
@@ -224,9 +224,9 @@ int sy_check_hosts(const struct sy_flags *flags, bool slurm)
     struct host *hosts = sy_memory_zeroed((size_t)count, sizeof *hosts);
     const struct host *first = NULL;
     bool good = true, ways;
-    unsigned low, high;
+    struct ports ports;
 
-    if (!check_find_ports(flags, &low, &high)) {
+    if (!check_find_ports(flags, &ports)) {
         free(hosts);
         return 2;
     }
@@ -243,9 +243,9 @@ int sy_check_hosts(const struct sy_flags *flags, bool slurm)
             first = &hosts[i];
         good = hosts[i].reached && check_look_for_trouble(&hosts[i], first) && good;
     }
-    ways = check_measure_all(flags, hosts, count);
+    ways = check_measure_all(&ports, hosts, count);
     if (!ways)
-        check_advise(flags);
+        check_advise(&ports);
     good = good && ways;
     printf("\n%s\n", good ? "all is well" : "a job on these hosts would have trouble, see above");
     for (int i = 0; i < count; i++)
