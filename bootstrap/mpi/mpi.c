@@ -7,12 +7,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bootstrap/control/tree/tree.h"
 #include "bootstrap/mpi/library.h"
 #include "bootstrap/mpi/world.h"
+#include "util/clock.h"
 #include "util/net/machine.h"
 #include "util/signals.h"
 #include "util/error.h"
@@ -90,14 +90,13 @@ static int mpi_probe(struct sy_error *err)
 static void *mpi_watch(void *arg)
 {
     struct patience *p = arg;
-    double waits[2] = {FIRST_WORD, p->limit > FIRST_WORD ? p->limit - FIRST_WORD : 0};
+    double first = p->limit < FIRST_WORD ? p->limit : FIRST_WORD,
+           waits[2] = {first, p->limit - first};
     int rc = 0;
 
     pthread_mutex_lock(&p->lock);
     for (int i = 0; i < 2 && !p->over; i++) {
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += (time_t)waits[i];
+        struct timespec until = sy_clock_moment(sy_clock() + waits[i]);
         for (rc = 0; !p->over && rc != ETIMEDOUT;)
             rc = pthread_cond_clockwait(&p->come, &p->lock, CLOCK_MONOTONIC, &until);
         if (!p->over && i == 0)
@@ -105,12 +104,11 @@ static void *mpi_watch(void *arg)
                          "start-up: waiting in MPI for all PEs to call shmem_init");
     }
     if (!p->over) {
-        p->host->log(
-            SY_LOG_ERROR, "boot",
-            "waited %.0f s in MPI for all processes of the job to call shmem_init; PEs that "
-            "did say this too, unless the launcher ends them first; the others are "
-            "missing (SHMEM_INIT_TIMEOUT is the limit)",
-            p->limit);
+        p->host->log(SY_LOG_ERROR, "boot",
+                     "waited %g s in MPI for all processes of the job to call shmem_init; PEs that "
+                     "did say this too, unless the launcher ends them first; the others are "
+                     "missing (SHMEM_INIT_TIMEOUT is the limit)",
+                     p->limit);
         _exit(1);
     }
     pthread_mutex_unlock(&p->lock);
