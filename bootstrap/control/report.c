@@ -55,6 +55,8 @@ static void report_finish(struct sy_report *report)
 
 static void report_finish_if_answered(struct sy_report *report)
 {
+    if (!report->asking)
+        return;
     for (int pe = 0; pe < report->npes; pe++)
         if (report->asked[pe] && !report->pes[pe].gone && !report->note[pe])
             return;
@@ -70,6 +72,7 @@ static void report_begin(struct sy_report *report)
         report->owner->ask(report);
     else
         report_forget(report);
+    report_finish_if_answered(report);
 }
 
 void sy_report_note(struct sy_report *report, int pe, const char *text, size_t length,
@@ -88,8 +91,7 @@ void sy_report_note(struct sy_report *report, int pe, const char *text, size_t l
         report->reported = now;
         report_begin(report);
     }
-    if (report->asking)
-        report_finish_if_answered(report);
+    report_finish_if_answered(report);
 }
 
 /* Where the PEs are being asked whether all are blocked, their answers are for this report. */
@@ -98,13 +100,12 @@ void sy_report_ask(struct sy_report *report)
     report->confirming = false;
     if (!report->asking)
         report_begin(report);
-    if (report->asking)
-        report_finish_if_answered(report);
 }
 
 /* The PEs are asked a second later, so that each is seen at two times. */
 void sy_report_look(struct sy_report *report)
 {
+    report_finish_if_answered(report);
     if (!report->asking && !report->pausing && !report->owner->busy(report) &&
         sy_deadlock_all_blocked(report->pes, report->npes))
         report->pausing = report->owner->timer(report, true);

@@ -53,7 +53,7 @@ void sy_report_note(struct sy_report *report, int pe, const char *text, size_t l
 /* A PE is blocked, or with wait 0 is not. */
 void sy_report_blocked(struct sy_report *report, int pe, uint64_t wait, unsigned flags);
 
-/* A PE is gone: looks whether all that are left are blocked. */
+/* A PE is gone: looks whether all that are left have answered, or are blocked. */
 void sy_report_look(struct sy_report *report);
 
 /* Asks now, whatever the PEs say. */

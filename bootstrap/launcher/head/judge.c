@@ -119,6 +119,7 @@ void sy_judge(struct sy_run *run)
         run->pes[i].just_ended = false;
         sy_waiting_ended(&run->pes[i]);
     }
-    sy_report_look(&run->report);
+    if (!run->ending.begun)
+        sy_report_look(&run->report);
     sy_run_check_gone(run);
 }

@@ -118,7 +118,8 @@ static void waiting_ask(struct sy_report *report)
 
         /* Where a transport is being opened or closed, a thread answers. */
         report->asked[pe] = of->alive &&
-                            (of->initialized || (of->said_hello && !report->confirming));
+                            (of->initialized || (of->said_hello && !of->finalized &&
+                                                 !run->gather.have[pe] && !report->confirming));
         if (report->asked[pe] && !report->note[pe])
             sy_run_send(of, SY_CONTROL_ASK, 0, NULL, 0);
     }

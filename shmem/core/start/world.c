@@ -368,11 +368,11 @@ void sy_world_missing(const char *routine)
 
 void sy_world_close(void)
 {
-    sy_boot->mark(sy_boot_self, SY_MARK_FINALIZED);
     sy_progress_stop();
     sy_teams_close();
     sy_ctx_control_close();
     sy_routes_close();
+    sy_boot->mark(sy_boot_self, SY_MARK_FINALIZED); /* nothing answers the launcher any more */
     host.job_key = NULL;
     sy_wait_close();
     sy_windows_close();
