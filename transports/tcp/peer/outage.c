@@ -19,13 +19,15 @@
 #define LOOKS       (TCP_SECOND / 2)      /* apart, at most */
 #define LATE        TCP_SECOND            /* after the last look: this PE has not run */
 
-/* Whether the peer has something to confirm or to answer. */
+/* Whether the peer has something to confirm or to answer, or has yet to say whom it serves. */
 static bool outage_owed(const struct tcp_peer *peer)
 {
     for (int c = 0; c < 2; c++)
         if (sy_tx_applied(peer->stream.queue[c].tx) != sy_tx_tail(peer->stream.queue[c].tx))
             return true;
-    return sy_pending_count(&peer->requests.pending);
+    return sy_pending_count(&peer->requests.pending) ||
+           (atomic_load_explicit(&peer->expected, memory_order_relaxed) &&
+            !atomic_load_explicit(&peer->stream.heard, memory_order_relaxed));
 }
 
 static uint64_t outage_latest(uint64_t a, uint64_t b)

@@ -56,6 +56,8 @@ struct tcp_peer {
 
     struct tcp_hint hint; /* 0 */
 
+    _Atomic bool expected; /* a request waits for the first frame of the other side; any thread */
+
     /* the thread that made it wanted, then poll */
     struct tcp_peer *next_wanted; /* in the list of those that are to be connected */
 

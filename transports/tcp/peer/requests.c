@@ -17,8 +17,10 @@ static struct sy_engine_peer *requests_route(struct sy_engine *engine, int pe, u
     struct tcp_peer *peer = sy_tcp_peer_open(tcp, end, 0);
 
     if (peer && end != pe) {
-        if (!atomic_load_explicit(&peer->stream.heard, memory_order_acquire))
+        if (!atomic_load_explicit(&peer->stream.heard, memory_order_acquire)) {
+            atomic_store_explicit(&peer->expected, true, memory_order_relaxed);
             return NULL;
+        }
         if (atomic_load_explicit(&peer->stream.serves_node, memory_order_relaxed))
             *target = (unsigned)tcp->host->place(pe).local;
         else
