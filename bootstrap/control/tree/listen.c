@@ -1,6 +1,5 @@
 /* The sockets on which PEs are accepted while the job starts, and which connections are kept. */
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -9,7 +8,6 @@
 
 #include "bootstrap/control/tree/state.h"
 #include "util/auth.h"
-#include "util/bits.h"
 #include "util/net/machine.h"
 
 enum { TRIES = 200, ROUND = 64 /* connections taken before those that are there are served */ };
@@ -131,19 +129,6 @@ void sy_tree_listen_close(struct tree *tree)
 
 /* ---- strangers and PEs ---- */
 
-/* A number for where a connection comes from: by the IPv4 address, or the /64 network of an IPv6
- * address. Two sources with one number do no harm. */
-static uint8_t tree_listen_source(const struct sockaddr_storage *from)
-{
-    uint64_t hash = 0;
-
-    if (from->ss_family == AF_INET6)
-        hash = sy_hash(&((const struct sockaddr_in6 *)from)->sin6_addr, 8, 6);
-    else
-        hash = sy_hash(&((const struct sockaddr_in *)from)->sin_addr, 4, 4);
-    return (uint8_t)(hash ^ hash >> 32);
-}
-
 /* Closes the oldest connection of the source that has most of them in this state, so that a flood
  * pushes out its own connections. */
 static bool tree_listen_drop(struct tree *tree, enum tree_link_state state)
@@ -187,7 +172,7 @@ static void tree_listen_take(struct tree *tree, int fd, const struct sockaddr_st
         close(fd);
         return;
     }
-    link->source = tree_listen_source(from);
+    link->source = (uint8_t)sy_socket_source(from);
     sy_tree_link_read(link);
     tree_listen_make_place(tree);
 }

@@ -113,6 +113,14 @@ struct sy_ip sy_socket_ip(const void *address)
     return ip;
 }
 
+uint32_t sy_socket_source(const struct sockaddr_storage *address)
+{
+    struct sy_ip ip = sy_socket_ip(address);
+    uint64_t hash = sy_hash(ip.bytes, ip.family == 4 ? 4 : 8, ip.family);
+
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
 int sy_socket_bind(int fd, void *address)
 {
     socklen_t length = sy_socket_length(address);

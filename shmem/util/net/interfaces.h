@@ -75,6 +75,10 @@ static inline in_port_t *sy_socket_port(void *address)
 /* The address in one of the two; family 0: it is another, or NULL. */
 struct sy_ip sy_socket_ip(const void *address);
 
+/* A number for where a connection comes from: its IPv4 address, or the network of an IPv6 address,
+ * as a host may have many addresses there. Two sources with one number do no harm. */
+uint32_t sy_socket_source(const struct sockaddr_storage *address);
+
 /* Binds a socket to one of the two, and writes the port there that it has got. 0 or -errno. */
 int sy_socket_bind(int fd, void *address);
 

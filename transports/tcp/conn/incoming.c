@@ -10,7 +10,6 @@
 
 #include "transports/tcp/ring.h"
 #include "transports/tcp/conn/pending.h"
-#include "util/bits.h"
 
 #define STRANGERS  256
 #define LOG_EVERY  (5 * TCP_SECOND)  /* at first */
@@ -62,19 +61,6 @@ static void incoming_leave(struct tcp_incoming_list *list, struct tcp_pending *p
         pending->next->link = pending->link;
     else
         list->last = pending->link;
-}
-
-/* The count of strangers from an address; of IPv6 from its network, since a host may have many
- * addresses there. */
-static uint16_t *incoming_source_of(struct tcp_net *net, const struct sockaddr_storage *address)
-{
-    const struct sockaddr_in *v4 = (const struct sockaddr_in *)address;
-    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)address;
-    uint64_t hash = address->ss_family == AF_INET
-                        ? sy_hash(&v4->sin_addr, sizeof v4->sin_addr, 4)
-                        : sy_hash(&v6->sin6_addr, sizeof v6->sin6_addr / 2, 6);
-
-    return &net->incoming.from[(hash ^ hash >> 32) % TCP_SOURCES];
 }
 
 static bool incoming_more_places(struct tcp_net *net)
@@ -175,7 +161,7 @@ struct tcp_pending *sy_tcp_incoming_open(struct tcp_net *net, int fd,
         .net = net,
         .watch = {.fd = fd, .event = sy_tcp_pending_event, .owner = pending},
         .address = *address,
-        .source = incoming_source_of(net, address),
+        .source = &net->incoming.from[sy_socket_source(address) % TCP_SOURCES],
         .began = now,
         .deadline = sy_tcp_until(net, now + sy_tcp_patience(net, TCP_HANDSHAKE_TIME))};
     incoming_enter(&net->incoming.strangers, pending);
