@@ -372,9 +372,9 @@ struct sy_transport {
 
     /* host->threads has just become true: from its return on, several threads may be in data calls
      * at once. No thread is in one during the call, but one may be in progress(), arm(), disarm()
-     * or outstanding(). A transport that has data calls and depends on host->threads nowhere has an
-     * empty function here. Without the member, no stream can be made unless host->threads was true
-     * from the start. */
+     * or outstanding(). A transport that has data calls and depends on host->threads nowhere has
+     * sy_transport_threads here. Without the member, no stream can be made unless host->threads was
+     * true from the start. */
     void (*threads)(void *self);
 
     /* -- Large data, for SY_REACH_MESSAGE. Optional, all three together. The library announces a
@@ -395,6 +395,11 @@ struct sy_transport {
     int (*large_receive)(void *self, int pe, uint64_t number, void *bytes, size_t length,
                          void *ticket);
 };
+
+static inline void sy_transport_threads(void *self)
+{
+    (void)self;
+}
 
 /* Defines the table: SY_TRANSPORT_PLUGIN(name) = { ... }; In the static library (SY_BUILTIN_PLUGIN)
  * the symbol ends with the plugin's name. */

@@ -142,13 +142,7 @@ static void mpi_plugin_disarm(void *self)
     mpi_tick_disarm(&state->tick);
 }
 
-/* Nothing to do: MPI is begun for several threads, and the locks here are taken whatever their
- * number. */
-static void mpi_plugin_threads(void *self)
-{
-    (void)self;
-}
-
+/* threads: MPI is begun for several, and the locks here are taken whatever their number. */
 SY_TRANSPORT_PLUGIN(mpi) = {
     .size = sizeof(struct sy_transport),
     .name = "mpi",
@@ -177,7 +171,7 @@ SY_TRANSPORT_PLUGIN(mpi) = {
     .protection = "messages of MPI, on a communicator of the PEs alone: as safe as the MPI is",
     .message_size = MPI_MESSAGE,
     .message_send = mpi_message_send,
-    .threads = mpi_plugin_threads,
+    .threads = sy_transport_threads,
     .large_size = MPI_LARGE,
     .large_send = mpi_large_send,
     .large_receive = mpi_large_receive,

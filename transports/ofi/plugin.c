@@ -295,17 +295,10 @@ static int plugin_outstanding(void *self, struct sy_outstanding *list, int room)
 
 static int plugin_progress(void *self, unsigned flags)
 {
-    struct ofi_state *ofi = self;
-
-    return flags & SY_PROGRESS_EVENT ? sy_ofi_event(ofi) : sy_ofi_progress(ofi);
+    return flags & SY_PROGRESS_EVENT ? sy_ofi_event(self) : sy_ofi_progress(self);
 }
 
-/* Nothing to do: this transport takes its locks whatever the number of threads. */
-static void plugin_threads(void *self)
-{
-    (void)self;
-}
-
+/* threads: this transport takes its locks whatever their number. */
 SY_TRANSPORT_PLUGIN(ofi) = {
     .size = sizeof(struct sy_transport),
     .name = "ofi",
@@ -338,7 +331,7 @@ SY_TRANSPORT_PLUGIN(ofi) = {
     .arm = sy_ofi_arm,
     .outstanding = plugin_outstanding,
     .registered = sy_ofi_region_registered,
-    .threads = plugin_threads,
+    .threads = sy_transport_threads,
     .protection =
         "messages are authenticated by the job's key; nothing is encrypted; see docs/ofi.md\n"
         "tcp, tcp;ofi_rxm: memory has secret keys of 64 bits; a user of a PE's host can take its "

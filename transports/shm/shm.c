@@ -221,12 +221,6 @@ static int shm_arm(void *self)
     return 0;
 }
 
-/* Nothing here depends on host->threads. */
-static void shm_threads(void *self)
-{
-    (void)self;
-}
-
 /* fence and quiet are left out: every data call returns only when its owner has answered. */
 SY_TRANSPORT_PLUGIN(shm) = {
     .size = sizeof(struct sy_transport),
@@ -253,6 +247,6 @@ SY_TRANSPORT_PLUGIN(shm) = {
     .progress = shm_progress,
     .wait_fd = shm_wait_fd,
     .arm = shm_arm,
-    .threads = shm_threads,
+    .threads = sy_transport_threads,
     .protection = "memory is handed to processes of the same user that know the job's key",
 };
