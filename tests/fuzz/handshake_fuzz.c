@@ -34,7 +34,7 @@ static struct tcp_transcript begun(unsigned count)
     if (count > 1)
         require(!sy_tcp_say_welcome(&t, &self[1]));
     if (count > 2)
-        require(!sy_tcp_say_confirm(&t, &self[0], (struct tcp_positions){1, 2, 3}));
+        require(!sy_tcp_say_positions(&t, &self[0], (struct tcp_positions){1, 2, 3}));
     for (unsigned i = 0; i < count; i++)
         memset(t.message[i].nonce, (int)i, sizeof t.message[i].nonce);
     return t;

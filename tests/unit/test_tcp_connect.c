@@ -408,7 +408,7 @@ static struct tcp_handshake say_forged(void)
     fd = stranger();
     require(say(fd, &hello, sizeof hello, &answer) && answer.kind == TCP_WELCOME);
     require(sy_tcp_hear(&t, &self, &answer) == TCP_GOOD);
-    require(!sy_tcp_say_confirm(&t, &self, (struct tcp_positions){.requests = 5, .replies = 5}));
+    require(!sy_tcp_say_positions(&t, &self, (struct tcp_positions){.requests = 5, .replies = 5}));
     confirm = *sy_tcp_last(&t);
     close(fd); /* it was overheard, and never got there */
     /* Neither what has been heard before nor what is older is answered. */

@@ -35,11 +35,11 @@ static struct conversation converse(unsigned count)
         ck_assert_int_eq(sy_tcp_hear(&c.connector, &connector, sy_tcp_last(&c.acceptor)), TCP_GOOD);
     }
     if (count >= 3) {
-        ck_assert_int_eq(sy_tcp_say_confirm(&c.connector, &connector, mine), 0);
+        ck_assert_int_eq(sy_tcp_say_positions(&c.connector, &connector, mine), 0);
         ck_assert_int_eq(sy_tcp_hear(&c.acceptor, &acceptor, sy_tcp_last(&c.connector)), TCP_GOOD);
     }
     if (count >= 4) {
-        ck_assert_int_eq(sy_tcp_say_resume(&c.acceptor, &acceptor, theirs), 0);
+        ck_assert_int_eq(sy_tcp_say_positions(&c.acceptor, &acceptor, theirs), 0);
         ck_assert_int_eq(sy_tcp_hear(&c.connector, &connector, sy_tcp_last(&c.acceptor)), TCP_GOOD);
     }
     return c;
@@ -57,8 +57,8 @@ static void next_message(unsigned count, struct tcp_transcript *said, struct tcp
     *judge = by_connector ? &acceptor : &connector;
     ck_assert_int_eq(count == 0   ? sy_tcp_say_hello(said, &connector, 5, STREAM, 0, 7)
                      : count == 1 ? sy_tcp_say_welcome(said, &acceptor)
-                     : count == 2 ? sy_tcp_say_confirm(said, &connector, mine)
-                                  : sy_tcp_say_resume(said, &acceptor, theirs),
+                     : count == 2 ? sy_tcp_say_positions(said, &connector, mine)
+                                  : sy_tcp_say_positions(said, &acceptor, theirs),
                      0);
 }
 

@@ -293,14 +293,12 @@ static int tcp_wait_fd(void *self)
 
 static int tcp_arm(void *self)
 {
-    struct tcp *tcp = self;
-    return sy_tcp_poll_sleeping(tcp, true);
+    return sy_tcp_poll_sleeping(self, true);
 }
 
 static void tcp_disarm(void *self)
 {
-    struct tcp *tcp = self;
-    sy_tcp_poll_sleeping(tcp, false);
+    sy_tcp_poll_sleeping(self, false);
 }
 
 static int tcp_outstanding(void *self, struct sy_outstanding *list, int room)

@@ -120,27 +120,16 @@ int sy_tcp_say_refuse(struct tcp_transcript *t, const struct tcp_self *self,
     return handshake_say(t, self, &what);
 }
 
-static int handshake_say_positions(struct tcp_transcript *t, const struct tcp_self *self,
-                                   enum tcp_handshake_kind kind, struct tcp_positions positions)
+int sy_tcp_say_positions(struct tcp_transcript *t, const struct tcp_self *self,
+                         struct tcp_positions positions)
 {
-    struct tcp_handshake what = handshake_reply(t, kind);
+    struct tcp_handshake what = handshake_reply(
+        t, sy_tcp_last(t)->kind == TCP_WELCOME ? TCP_CONFIRM : TCP_RESUME);
 
     what.requests = positions.requests;
     what.replies = positions.replies;
     what.udp_port = positions.udp_port;
     return handshake_say(t, self, &what);
-}
-
-int sy_tcp_say_confirm(struct tcp_transcript *t, const struct tcp_self *self,
-                       struct tcp_positions positions)
-{
-    return handshake_say_positions(t, self, TCP_CONFIRM, positions);
-}
-
-int sy_tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
-                      struct tcp_positions positions)
-{
-    return handshake_say_positions(t, self, TCP_RESUME, positions);
 }
 
 /* ---- hearing ---- */

@@ -53,10 +53,10 @@ int sy_tcp_say_hello(struct tcp_transcript *t, const struct tcp_self *self, int 
 int sy_tcp_say_welcome(struct tcp_transcript *t, const struct tcp_self *self);
 int sy_tcp_say_refuse(struct tcp_transcript *t, const struct tcp_self *self,
                       enum tcp_refusal reason);
-int sy_tcp_say_confirm(struct tcp_transcript *t, const struct tcp_self *self,
-                       struct tcp_positions positions);
-int sy_tcp_say_resume(struct tcp_transcript *t, const struct tcp_self *self,
-                      struct tcp_positions positions);
+
+/* The same: CONFIRM behind a WELCOME, RESUME behind a CONFIRM. */
+int sy_tcp_say_positions(struct tcp_transcript *t, const struct tcp_self *self,
+                         struct tcp_positions positions);
 
 /* Judges a message of the other side and, unless it is strange or forged, adds it. To an empty
  * transcript that is HELLO; behind HELLO, WELCOME or REFUSE; then CONFIRM, then RESUME. */

@@ -274,14 +274,15 @@ static bool pending_on_refuse(struct tcp_pending *pending)
     }
 }
 
-static bool pending_on_welcome(struct tcp_pending *pending)
+/* Says how far the stream is, which stays there until the handshake is over. */
+static bool pending_freeze(struct tcp_pending *pending, struct tcp_stream *stream)
 {
     struct tcp_self self = sy_tcp_self(pending->net);
 
-    pending->stream = sy_tcp_attempt_confirm(pending);
-    return pending_say(
-        pending, sy_tcp_say_confirm(&pending->transcript, &self,
-                                    pending->net->user.freeze(pending->stream, pending->watch.fd)));
+    pending->stream = stream;
+    return pending_say(pending,
+                       sy_tcp_say_positions(&pending->transcript, &self,
+                                            pending->net->user.freeze(stream, pending->watch.fd)));
 }
 
 static bool pending_on_confirm(struct tcp_pending *pending)
@@ -290,7 +291,6 @@ static bool pending_on_confirm(struct tcp_pending *pending)
     const struct tcp_handshake *hello = &pending->transcript.message[0];
     int pe = (int)hello->from;
     struct tcp_contact *contact = pending->contact;
-    struct tcp_self self = sy_tcp_self(net);
 
     /* Both have confirmed a connection of their own; the other side keeps this PE's. */
     if (sy_tcp_connects(net, pe) &&
@@ -299,12 +299,9 @@ static bool pending_on_confirm(struct tcp_pending *pending)
         return false;
     }
     sy_tcp_incoming_drop(contact, pending);
-    pending->stream = net->user.find(net->user.owner, pe, hello->stream);
-    if (!pending->stream)
-        return pending_failed(pending, 0, "there is no memory for another connection");
-    return pending_say(
-        pending, sy_tcp_say_resume(&pending->transcript, &self,
-                                   pending->net->user.freeze(pending->stream, pending->watch.fd)));
+    struct tcp_stream *stream = net->user.find(net->user.owner, pe, hello->stream);
+    return stream ? pending_freeze(pending, stream)
+                  : pending_failed(pending, 0, "there is no memory for another connection");
 }
 
 static bool pending_heard(struct tcp_pending *pending)
@@ -327,7 +324,7 @@ static bool pending_heard(struct tcp_pending *pending)
     if (verdict != TCP_GOOD)
         return pending_rejected(pending, verdict);
     if (pending->in.kind == TCP_WELCOME)
-        return pending_on_welcome(pending);
+        return pending_freeze(pending, sy_tcp_attempt_confirm(pending));
     if (pending->in.kind == TCP_CONFIRM)
         return pending_on_confirm(pending);
     pending_adopt(pending);

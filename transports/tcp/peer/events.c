@@ -34,11 +34,6 @@ static void events_readable(struct tcp_stream *stream)
     sy_tcp_poll_read(sy_tcp_peer_with(stream));
 }
 
-static void events_closed(struct tcp_stream *stream)
-{
-    sy_tcp_poll_forget(sy_tcp_peer_with(stream));
-}
-
 static uint16_t events_udp_port(struct tcp_stream *stream, int fd)
 {
     return stream->number ? 0 : sy_tcp_hints_port(sy_tcp_peer_with(stream)->tcp, fd);
@@ -120,5 +115,5 @@ const struct tcp_stream_user sy_tcp_stream_events = {
     .udp_port = events_udp_port,
     .up = events_up,
     .down = events_down,
-    .closed = events_closed,
+    .closed = sy_tcp_poll_forget,
 };

@@ -31,8 +31,10 @@ int sy_tcp_poll_open(struct tcp *tcp, struct sy_error *err)
               : 0;
 }
 
-void sy_tcp_poll_forget(struct tcp_peer *peer)
+void sy_tcp_poll_forget(struct tcp_stream *stream)
 {
+    struct tcp_peer *peer = sy_tcp_peer_with(stream);
+
     for (int i = 0; i < TCP_HOT; i++)
         if (peer->tcp->poll.hot[i] == peer)
             peer->tcp->poll.hot[i] = NULL;

@@ -12,6 +12,7 @@
 
 struct tcp;
 struct tcp_peer;
+struct tcp_stream;
 
 #define TCP_HOT 2 /* streams that are read without asking */
 
@@ -56,6 +57,6 @@ void sy_tcp_poll_unlock(struct tcp *tcp);
 size_t sy_tcp_poll_read(struct tcp_peer *peer);
 
 /* A stream's socket is closed. Under the poll lock and the stream's send lock. */
-void sy_tcp_poll_forget(struct tcp_peer *peer);
+void sy_tcp_poll_forget(struct tcp_stream *stream);
 
 #endif
