@@ -152,6 +152,9 @@ struct sy_host {
      * whole, until device_unmap(). NULL: they have to be copied, or are not there. Both or none. */
     void *(*device_map)(unsigned window, bool in, uint64_t offset, size_t length);
     void (*device_unmap)(unsigned window, void *address);
+
+    /* Whether operations for PE pe go through this instance of a transport. From wait_fd() on. */
+    bool (*routes)(const void *self, int pe);
 };
 
 /* Whether the core that has made a host knows of a member. */

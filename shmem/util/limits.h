@@ -31,15 +31,13 @@ struct sy_limits {
 };
 
 /* Makes sure that `more` descriptors can be opened: raises the soft limit where it is lower.
- * Returns the limit that is needed, or 0 where the present one suffices; *found: the present one.
- */
+ * Returns the limit that is needed; *found: the present one. */
 static inline unsigned long sy_limits_files(unsigned long more, unsigned long *found)
 {
-    struct rlimit limit;
-    int lowest = fcntl(0, F_DUPFD_CLOEXEC, 0);
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    int lowest = fcntl(0, F_DUPFD_CLOEXEC, 16); /* below are the library's own, and gaps */
 
-    if (getrlimit(RLIMIT_NOFILE, &limit))
-        return 0;
+    getrlimit(RLIMIT_NOFILE, &limit);
     unsigned long needed = (lowest < 0 ? (unsigned long)limit.rlim_cur : (unsigned long)lowest) +
                            more + SY_LIMITS_FILES;
     if (lowest >= 0)
@@ -50,7 +48,7 @@ static inline unsigned long sy_limits_files(unsigned long more, unsigned long *f
         getrlimit(RLIMIT_NOFILE, &limit);
     }
     *found = (unsigned long)limit.rlim_cur;
-    return *found < needed ? needed : 0;
+    return needed;
 }
 
 /* Whether this is the first PE of its host, which reports for all of them. */
@@ -65,9 +63,9 @@ static inline bool sy_limits_speaks(const struct sy_host *host)
 }
 
 /* Raises and checks, and has one PE of each host say in one line what is too low. Places are known.
- */
-static inline void sy_limits_check(const struct sy_host *host, const char *category,
-                                   const struct sy_limits *needed)
+ * Returns the open files that this PE may need, all in all. */
+static inline unsigned long sy_limits_check(const struct sy_host *host, const char *category,
+                                            const struct sy_limits *needed)
 {
     char text[600] = "";
     size_t used = 0;
@@ -79,7 +77,7 @@ static inline void sy_limits_check(const struct sy_host *host, const char *categ
     if (needed->backlog > SY_LIMITS_BACKLOG)
         backlog = (unsigned long)sy_file_number("/proc/sys/net/core/somaxconn", LONG_MAX);
 
-    if (most)
+    if (files < most)
         used += (size_t)snprintf(text, sizeof text,
                                  "; it may need %lu open files at each PE and gets %lu (raise the "
                                  "hard limit: ulimit -Hn %lu, LimitNOFILE of systemd)",
@@ -98,6 +96,7 @@ static inline void sy_limits_check(const struct sy_host *host, const char *categ
     if (*text && sy_limits_speaks(host))
         host->log(SY_LOG_WARN, category, "limits are too low for a job of %d PEs%s", host->npes,
                   text);
+    return most;
 }
 
 #endif

@@ -198,6 +198,13 @@ static void host_soon(unsigned microseconds)
     timerfd_settime(progress.soon, 0, &when, NULL);
 }
 
+static bool host_routes(const void *self, int pe)
+{
+    (void)self;
+    return pe != suite.pe &&
+           (suite.neighbours || host_place(pe).node != host_place(suite.pe).node);
+}
+
 static struct sy_host host = {
     .size = sizeof host,
     .job_key = job_key,
@@ -213,6 +220,7 @@ static struct sy_host host = {
     .soon = host_soon,
     .device_copy = suite_device_copy,
     .device_amo = suite_device_amo,
+    .routes = host_routes,
 };
 
 /* ---- waiting ---- */

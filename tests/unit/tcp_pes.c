@@ -146,8 +146,8 @@ static void begin(int pe, int npes)
     if (sy_tcp_net_open(&user, &net, &err))
         fprintf(stderr, "%s\n", err.text);
     shared->length[pe] = sy_tcp_net_address(net, shared->address[pe], 127);
-    require(sy_tcp_address_calls(shared->address[pe], shared->length[pe], shared->address[pe],
-                                 shared->length[pe]));
+    require(sy_tcp_address_ways(shared->address[pe], shared->length[pe], shared->address[pe],
+                                shared->length[pe]));
 }
 
 void meet(void)

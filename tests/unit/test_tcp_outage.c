@@ -47,20 +47,12 @@ bool sy_tcp_attempt_is_silent(struct tcp_net *net, int pe, unsigned number)
     return false;
 }
 
-const void *sy_tcp_address_of(struct tcp *unused, int pe, size_t *size)
-{
-    (void)unused, (void)pe;
-    *size = 0;
-    return NULL;
-}
-
 static bool neighbours;
 
-bool sy_tcp_address_neighbours(const void *one, size_t one_size, const void *other,
-                               size_t other_size)
+unsigned sy_tcp_ways(struct tcp *unused, int one, int other)
 {
-    (void)one, (void)one_size, (void)other, (void)other_size;
-    return neighbours;
+    (void)unused, (void)one, (void)other;
+    return neighbours ? TCP_WAY_NEAR : 0;
 }
 
 static struct sy_engine_peer *peers[2];

@@ -95,24 +95,6 @@ static const struct sy_counter_row counters[] = {
 #define SMALLEST (256u << 10)        /* buffer of a connection */
 #define LARGEST  (TCP_FRAME_MAX / 2) /* a frame may take all that is in it, and a chunk */
 
-/* Checks the limits for a job in which all PEs talk to all others: a stream to each process of
- * other nodes. In a job on one node tcp is there only where nothing before it carries. */
-static void tcp_check_limits(struct tcp *tcp)
-{
-    int mine = tcp->host->place(tcp->host->pe).node;
-    bool one_node = tcp->map.node_begin[1] == tcp->host->npes;
-    unsigned long streams = 0;
-
-    for (int pe = 0; pe < tcp->host->npes; pe++)
-        streams += pe != tcp->host->pe && (one_node || tcp->host->place(pe).node != mine) &&
-                   sy_tcp_shares_stream(tcp, pe);
-    bool hints = tcp->hints.open && !tcp->host->crowded;
-    struct sy_limits needed = {.files = streams * (hints ? 2 : 1),
-                               .maps = streams * TCP_STREAM_MAPS,
-                               .backlog = streams / 2};
-    sy_limits_check(tcp->host, "tcp", &needed);
-}
-
 /* ---- the table ---- */
 
 static int tcp_open(const struct sy_host *host, const struct sy_instance *instance, void **self,
@@ -183,11 +165,7 @@ static int tcp_connect(void *self, const void *addresses, size_t stride, double 
     int rc = sy_tcp_map_open(tcp, addresses, stride, err);
     if (!rc)
         rc = sy_regions_open(&tcp->regions, tcp->host, true, err);
-    if (!rc)
-        rc = sy_tcp_peers_open(tcp, err);
-    if (!rc)
-        tcp_check_limits(tcp);
-    return rc;
+    return rc ? rc : sy_tcp_peers_open(tcp, err);
 }
 
 /* The engine checks requests against regions, and keys travel with no request. The key of a region
@@ -264,14 +242,8 @@ static void tcp_region_detach(void *self, unsigned index)
 static unsigned tcp_reach(void *self, int pe)
 {
     struct tcp *tcp = self;
-    size_t size, own_size;
-    const void *address = sy_tcp_address_of(tcp, pe, &size);
-    const void *own = sy_tcp_address_of(tcp, tcp->host->pe, &own_size);
 
-    return sy_tcp_address_calls(address, size, own, own_size) ||
-                   sy_tcp_address_calls(own, own_size, address, size)
-               ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO
-               : 0u;
+    return sy_tcp_ways(tcp, tcp->host->pe, pe) ? SY_REACH_PUT | SY_REACH_GET | SY_REACH_AMO : 0u;
 }
 
 static int tcp_progress(void *self, unsigned flags)
@@ -283,11 +255,18 @@ static int tcp_progress(void *self, unsigned flags)
     return got > 0 ? 1 : (int)got;
 }
 
-/* All transports are connected, and data calls follow. */
+/* All transports are connected, and data calls follow. Checks the limits for a job in which all PEs
+ * talk to all others. */
 static int tcp_wait_fd(void *self)
 {
     struct tcp *tcp = self;
-    sy_tcp_peers_call(tcp);
+    unsigned long streams = sy_tcp_peers_call(tcp);
+    struct sy_limits needed = {.files = streams * (tcp->hints.open && !tcp->host->crowded ? 2 : 1),
+                               .maps = streams * TCP_STREAM_MAPS,
+                               .backlog = streams / 2};
+
+    if (streams)
+        tcp->files = sy_limits_check(tcp->host, "tcp", &needed);
     return tcp->poll.set.fd;
 }
 

@@ -40,6 +40,7 @@ struct tcp {
     struct tcp_map map;
     struct sy_regions regions; /* but for its filling */
     char *received;            /* lent to the streams */
+    unsigned long files;       /* open ones that it may need; 0: not known yet */
     /* any thread, by the rules of each */
     struct tcp_streams streams;
     struct tcp_peer_table peers;

@@ -205,4 +205,7 @@ static inline struct sy_route_transport *sy_route_to(int pe)
     return index == SY_TRANSPORT_NONE ? NULL : &sy_routes.transport[index];
 }
 
+/* As struct sy_host's member. */
+bool sy_routes_lead(const void *self, int pe);
+
 #endif

@@ -205,6 +205,13 @@ static int route_choose_steps(struct sy_route_job *job, bool beyond, bool show, 
     return rc;
 }
 
+bool sy_routes_lead(const void *self, int pe)
+{
+    const struct sy_route_transport *t = sy_route_to(pe);
+
+    return t && t->self == self;
+}
+
 static int route_choose_note_descriptors(struct sy_error *err)
 {
     for (unsigned i = 0; i < sy_routes.count; i++) {

@@ -89,6 +89,7 @@ static struct sy_host host = {
     .device_end = sy_staged_ended,
     .device_map = sy_staged_map,
     .device_unmap = sy_staged_unmap,
+    .routes = sy_routes_lead,
 };
 
 const struct sy_host *sy_world_host(void)

@@ -54,6 +54,15 @@ const void *sy_tcp_address_of(struct tcp *tcp, int pe, size_t *size)
     return record + 1;
 }
 
+unsigned sy_tcp_ways(struct tcp *tcp, int one, int other)
+{
+    size_t size, other_size;
+    const void *address = sy_tcp_address_of(tcp, one, &size),
+               *other_address = sy_tcp_address_of(tcp, other, &other_size);
+
+    return sy_tcp_address_ways(address, size, other_address, other_size);
+}
+
 static int map_list_nodes(struct tcp *tcp, struct sy_error *err)
 {
     unsigned npes = (unsigned)tcp->host->npes;

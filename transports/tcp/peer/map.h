@@ -22,6 +22,9 @@ void sy_tcp_map_close(struct tcp *tcp);
 /* What PE pe published. */
 const void *sy_tcp_address_of(struct tcp *tcp, int pe, size_t *size);
 
+/* How two PEs can connect: TCP_WAY_, as sy_tcp_address_ways has it. */
+unsigned sy_tcp_ways(struct tcp *tcp, int one, int other);
+
 /* The process that operations for PE pe go to. */
 int sy_tcp_endpoint(struct tcp *tcp, int pe);
 

@@ -249,12 +249,8 @@ static bool outage_worth_telling(const struct tcp_peer *peer, uint64_t now)
 
 static bool outage_same_machine(const struct tcp_peer *a, const struct tcp_peer *b)
 {
-    size_t a_size, b_size;
-    const void *one = sy_tcp_address_of(a->tcp, a->stream.pe, &a_size),
-               *other = sy_tcp_address_of(b->tcp, b->stream.pe, &b_size);
-
     return sy_ip_equal(&a->outage.ip, &b->outage.ip) &&
-           sy_tcp_address_neighbours(one, a_size, other, b_size);
+           sy_tcp_ways(a->tcp, a->stream.pe, b->stream.pe) & TCP_WAY_NEAR;
 }
 
 /* When the machine that leaves an attempt unanswered was last heard of, or 0: by other connections

@@ -111,8 +111,8 @@ int sy_tcp_peers_listen(struct tcp *tcp, struct sy_error *err);
 int sy_tcp_peers_open(struct tcp *tcp, struct sy_error *err);
 
 /* Begins to connect to the PEs that cannot call this one and can be called: nothing would say that
- * they want a connection. */
-void sy_tcp_peers_call(struct tcp *tcp);
+ * they want a connection. Returns the streams of a job in which all PEs talk to all others. */
+unsigned sy_tcp_peers_call(struct tcp *tcp);
 
 /* Has everything applied and says goodbye on all streams, waiting for the others for a bounded
  * time. */

@@ -102,18 +102,24 @@ struct tcp_peer *sy_tcp_peer_open(struct tcp *tcp, int pe, unsigned number)
 
 /* ---- connecting ---- */
 
-void sy_tcp_peers_call(struct tcp *tcp)
+unsigned sy_tcp_peers_call(struct tcp *tcp)
 {
-    size_t own_size, size;
-    const void *own = sy_tcp_address_of(tcp, tcp->host->pe, &own_size), *address;
+    const int *begin = &tcp->map.node_begin[tcp->host->place(tcp->host->pe).node];
+    unsigned streams = 0;
+    bool direct = false; /* a neighbour's memory is not mapped, so nobody serves others */
 
+    for (int i = begin[0]; i < begin[1]; i++)
+        direct |= tcp->host->routes(tcp, tcp->map.node_pe[i]);
     for (int pe = 0; pe < tcp->host->npes; pe++) {
-        address = sy_tcp_address_of(tcp, pe, &size);
-        if (!sy_tcp_address_calls(address, size, own, own_size) &&
-            sy_tcp_address_calls(own, own_size, address, size) &&
-            (sy_tcp_shares_stream(tcp, pe) || !sy_regions_serves_node(&tcp->regions)))
+        if (!tcp->host->routes(tcp, pe))
+            continue;
+        bool shares = direct || sy_tcp_shares_stream(tcp, pe);
+        streams += shares;
+        if (sy_tcp_ways(tcp, tcp->host->pe, pe) == TCP_WAY_THERE &&
+            (shares || !sy_regions_serves_node(&tcp->regions)))
             sy_tcp_peer_open(tcp, pe, 0);
     }
+    return streams;
 }
 
 static void peers_connect(struct tcp_peer *peer)
