@@ -94,9 +94,10 @@ struct sy_host {
                 uint64_t *result);
 
     /* Reports that PE pe can no longer be reached: an errno value (EHOSTUNREACH: it has never been
-     * reached) and words. To be called at once, from any thread. The job ends with this text,
-     * unless the launcher says within a second that a PE has failed: others notice that first, by
-     * closed connections. May return, but not to a usable job. */
+     * reached; EMFILE: this PE has no file descriptor left for it) and words. To be called at once,
+     * from any thread. The job ends with this text, unless the launcher says within a second that a
+     * PE has failed: others notice that first, by closed connections. May return, but not to a
+     * usable job. */
     void (*lost)(int pe, int code, const char *why);
 
     /* Several threads of the program may be in data calls at once (SHMEM_THREAD_MULTIPLE). False:

@@ -108,6 +108,11 @@ static void unreachable(struct tcp_stream *stream, const char *why, unsigned see
     snprintf(stream->why, sizeof stream->why, "%s", why);
 }
 
+static void full(struct tcp *owner, int pe)
+{
+    (void)owner, (void)pe;
+}
+
 static const struct tcp_conn_user user = {.host = &host,
                                           .settings = &settings,
                                           .counters = &counters,
@@ -116,6 +121,7 @@ static const struct tcp_conn_user user = {.host = &host,
                                           .freeze = freeze,
                                           .adopt = adopt,
                                           .narrow = narrow,
+                                          .full = full,
                                           .unreachable = unreachable};
 
 int pes_probe(void)

@@ -59,6 +59,8 @@ static void world_host_lost(int pe, int code, const char *why)
     sy_tell_hear_out();
     if (code == EHOSTUNREACH && why) /* there has never been a way, and the reason says enough */
         sy_fatal("PE %d on host %s cannot be reached: %s", pe, sy_world_place(pe).host, why);
+    if (code == EMFILE && why) /* it is this PE that lacks something, whoever the other one is */
+        sy_fatal("%s", why);
     const char *error = strerror(abs(code));
     if (abs(code) == ESHUTDOWN) /* it is this PE whose transport is at its end */
         sy_fatal("this PE can send nothing to PE %d on host %s any more: %s", pe,

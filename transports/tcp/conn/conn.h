@@ -60,6 +60,9 @@ struct tcp_conn_user {
      * packets may be getting lost on the way, so the next one asks for small ones. */
     bool (*narrow)(const struct tcp_stream *stream);
 
+    /* For TCP_FULL there has been no descriptor for PE pe, which connects for the first time. */
+    void (*full)(struct tcp *owner, int pe);
+
     /* All candidates have failed this time; `why` tells of each, and `seen` (SY_WAY_, TCP_SEEN_) of
      * all. The stream decides when to try again. */
     void (*unreachable)(struct tcp_stream *stream, const char *why, unsigned seen);
@@ -70,6 +73,7 @@ struct tcp_conn_user {
 #define TCP_SEEN_VERSION 128u /* the peer's library is of another version */
 
 #define TCP_SILENCE        7.5 /* seconds until the kernel ends a connection that is not answered */
+#define TCP_FULL           TCP_SECOND       /* that a first contact may lack a file descriptor */
 #define TCP_HANDSHAKE_TIME (5 * TCP_SECOND) /* for the handshake of a connection */
 
 /* Chooses the interfaces and listens: 0 and *net, or -errno with the reason in words. */

@@ -4,6 +4,7 @@
  * whether that has said something: many strangers at one address push out each other, and a PE that
  * speaks when it has connected keeps its place. One that has introduced itself keeps it anyhow;
  * there are no more of those than PEs of the job have opened. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -29,7 +30,8 @@ void sy_tcp_incoming_init(struct tcp_net *net)
     net->incoming.introduced.last = &net->incoming.introduced.first;
 }
 
-bool sy_tcp_may_log(struct tcp_limiter *limiter, unsigned *held)
+/* Whether the limiter lets a line through; *held: those before it that it did not. */
+static bool incoming_may_log(struct tcp_limiter *limiter, unsigned *held)
 {
     uint64_t now = sy_tcp_now();
 
@@ -171,6 +173,17 @@ struct tcp_pending *sy_tcp_incoming_open(struct tcp_net *net, int fd,
     return pending;
 }
 
+bool sy_tcp_incoming_is_short(struct tcp_net *net, const struct tcp_contact *contact)
+{
+    if (net->reserve < 0)
+        net->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (net->reserve >= 0 || contact->made)
+        return false;
+    if (net->full && sy_tcp_now() - net->full > TCP_FULL && !sy_tcp_contact_number(net, contact))
+        net->user.full(net->user.owner, sy_tcp_contact_pe(net, contact));
+    return true;
+}
+
 void sy_tcp_incoming_introduced(struct tcp_pending *pending, struct tcp_contact *contact)
 {
     incoming_leave_strangers(pending);
@@ -201,7 +214,7 @@ void sy_tcp_incoming_failed(struct tcp_pending *pending, const char *words)
     unsigned held;
 
     snprintf(why, sizeof why, "%s: %s", sy_socket_text(&pending->address, text), words);
-    if (sy_tcp_may_log(&net->incoming.failed, &held))
+    if (incoming_may_log(&net->incoming.failed, &held))
         net->host->log(SY_LOG_DEBUG, "tcp", "handshakes with %s%s", why, incoming_more(held, more));
     sy_tcp_pending_close(pending);
     if (alone)
@@ -213,7 +226,7 @@ void sy_tcp_incoming_turned_away(struct tcp_pending *pending, const char *words)
     char text[SY_IP_TEXT], more[40];
     unsigned held;
 
-    if (sy_tcp_may_log(&pending->net->incoming.turned_away, &held))
+    if (incoming_may_log(&pending->net->incoming.turned_away, &held))
         pending->net->host->log(SY_LOG_WARN, "tcp", "turned away %s, which %s%s",
                                 sy_socket_text(&pending->address, text), words,
                                 incoming_more(held, more));

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "transports/tcp/conn/pending.h"
@@ -46,31 +45,9 @@ static uint64_t listen_timer(struct tcp_net *net, uint64_t now)
     return net->paused ? net->paused : UINT64_MAX;
 }
 
-/* No descriptor is left: turns a connection away, which would otherwise stay in the queue and keep
- * this PE busy. The peer tries again. */
-static void listen_turn_away(struct tcp_net *net, int listener)
-{
-    struct rlimit limit = {0};
-    unsigned held;
-    int fd;
-
-    if (net->reserve >= 0)
-        close(net->reserve);
-    fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    if (fd >= 0)
-        close(fd);
-    net->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    getrlimit(RLIMIT_NOFILE, &limit);
-    if (fd >= 0 && sy_tcp_may_log(&net->descriptors, &held))
-        net->host->log(SY_LOG_WARN, "tcp",
-                       "connections are turned away for want of file descriptors; this process may "
-                       "have %llu (ulimit -n)",
-                       (unsigned long long)limit.rlim_cur);
-}
-
 /* accept() has failed. True: it is worth another try at once. If no descriptor is left, which
- * accept() says before it looks for a connection, one is taken from a stranger, or else the
- * connection is turned away. */
+ * accept() says before it looks for a connection, one is taken from a stranger, or else the reserve
+ * is: the connection would otherwise stay in the queue and keep this PE busy. */
 static bool listen_accept_failed(struct tcp_net *net, int listener, int code)
 {
     bool descriptors = code == EMFILE || code == ENFILE;
@@ -80,8 +57,12 @@ static bool listen_accept_failed(struct tcp_net *net, int listener, int code)
         return false;
     if (descriptors && sy_tcp_incoming_evict(net))
         return true;
-    if (descriptors)
-        listen_turn_away(net, listener);
+    if (descriptors && net->reserve >= 0) {
+        close(net->reserve);
+        net->reserve = -1;
+        net->full = sy_tcp_now();
+        return true;
+    }
     if (descriptors || code == ENOBUFS || code == ENOMEM)
         listen_pause(net);
     return code == EINTR || code == ECONNABORTED;

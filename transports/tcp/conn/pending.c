@@ -193,6 +193,7 @@ static void pending_adopt(struct tcp_pending *pending)
     if (positions.udp_port)
         sy_tcp_transcript_keys(&pending->transcript, &self, keys);
     int fd = pending_release(pending);
+    contact->made = true;
     sy_tcp_turns_made(net, took);
     sy_tcp_attempt_end(net, contact);
     sy_tcp_incoming_drop(contact, NULL);
@@ -252,6 +253,8 @@ static bool pending_on_hello(struct tcp_pending *pending, enum tcp_verdict verdi
         return false;
     }
     contact->serial = hello->serial;
+    if (sy_tcp_incoming_is_short(net, contact))
+        return pending_failed(pending, 0, "there is no file descriptor for it");
     sy_tcp_incoming_introduced(pending, contact);
     if (sy_tcp_connects(net, (int)hello->from) && hello->reason < TCP_HELLO_INSISTS &&
         sy_tcp_attempt_progress(net, contact) >= TCP_ATTEMPT_ANSWERED) {

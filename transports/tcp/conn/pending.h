@@ -48,6 +48,7 @@ struct tcp_contact {
     struct tcp_contact *next; /* in the queue */
     bool queued;              /* it is there */
     bool first;               /* the stream has not been connected before */
+    bool made;                /* it has, from either side */
 };
 
 /* Lets lines through at intervals that double while there are more, and counts the others. */
@@ -99,9 +100,9 @@ struct tcp_net {
     struct tcp_watch listener[TCP_ENDPOINTS];
     unsigned listeners;
     char congestion[TCP_CONGESTION_NAME]; /* the system's control of congestion */
-    int reserve;     /* a descriptor to be given up so that a connection can be turned away */
+    int reserve;     /* a descriptor to be given up, so that a connection can be accepted; or -1 */
+    uint64_t full;   /* when that was last done */
     uint64_t paused; /* until when nothing is accepted; 0: accepting */
-    struct tcp_limiter descriptors;
     /* the others */
     struct tcp_turns turns;
     struct tcp_incoming incoming;
@@ -256,6 +257,10 @@ void sy_tcp_incoming_failed(struct tcp_pending *pending, const char *words);
 /* Refuses a connection that has done what `words` say. */
 void sy_tcp_incoming_turned_away(struct tcp_pending *pending, const char *words);
 
+/* Whether the connection by which a PE of the job has introduced itself is on the last descriptor,
+ * and is the first of its stream: it is turned away, and tries again. */
+bool sy_tcp_incoming_is_short(struct tcp_net *net, const struct tcp_contact *contact);
+
 /* Ends a contact's incoming connections, but for one. */
 void sy_tcp_incoming_drop(struct tcp_contact *contact, const struct tcp_pending *except);
 
@@ -266,8 +271,5 @@ void sy_tcp_incoming_cancel(struct tcp_net *net, const struct tcp_stream *stream
 uint64_t sy_tcp_incoming_timer(struct tcp_net *net, uint64_t now);
 
 void sy_tcp_incoming_close(struct tcp_net *net);
-
-/* Whether the limiter lets a line through; *held: those before it that it did not. */
-bool sy_tcp_may_log(struct tcp_limiter *limiter, unsigned *held);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <switchyard/bootstrap.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "transports/tcp/tcp.h"
@@ -218,6 +219,23 @@ static void outage_tell(struct tcp_peer *peer, uint64_t now, double left, const 
                    reasons ? outage_reason(peer) : "", outage_advice(outage, text));
 }
 
+/* Of all peers the same, so that lines of many PEs are joined. */
+void sy_tcp_outage_full(struct tcp *tcp, int pe)
+{
+    struct rlimit limit = {0};
+    char why[300];
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    unsigned long has = (unsigned long)limit.rlim_cur,
+                  needs = tcp->files > has ? tcp->files : 2 * has;
+    snprintf(why, sizeof why,
+             "no file descriptor is left for connections to other PEs: this process may have %lu "
+             "and may need %lu; raise the limit (ulimit -n %lu, LimitNOFILE of systemd), or the "
+             "machine's (fs.file-max)",
+             has, needs, needs);
+    tcp->host->lost(pe, EMFILE, why);
+}
+
 void sy_tcp_outage_lost(struct tcp_peer *peer)
 {
     const struct tcp_outage *outage = &peer->outage;
@@ -319,6 +337,8 @@ bool sy_tcp_outage_look(struct tcp_peer *peer, uint64_t now, uint64_t *wait)
             peer->retry_at = now;
     }
     uint64_t used = outage_age(now, outage_counts_from(peer, now));
+    if (!outage->met && outage->seen & SY_WAY_FILES && most > TCP_FULL)
+        most = TCP_FULL;
     if (used > most || (!outage->met && outage->seen & TCP_SEEN_VERSION))
         return true;
     if (outage_worth_telling(peer, now))

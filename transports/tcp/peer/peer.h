@@ -130,6 +130,9 @@ struct tcp_peer *sy_tcp_peer_find(struct tcp *tcp, int pe, unsigned number);
 /* sy_tcp_peer_find, and begins to connect it. NULL: no memory. Any thread. */
 struct tcp_peer *sy_tcp_peer_open(struct tcp *tcp, int pe, unsigned number);
 
+/* The core is told that this PE has no file descriptor for the connection of a PE. outage.c */
+void sy_tcp_outage_full(struct tcp *tcp, int pe);
+
 /* What is under way on a stream; false: nothing. Any thread. */
 bool sy_tcp_peer_outstanding(const struct tcp_peer *peer, struct sy_outstanding *it);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "transports/tcp/tcp.h"
+#include "util/net/way.h"
 
 #define FAREWELL (2 * TCP_SECOND)
 #define GONE     (TCP_SECOND / 20) /* a peer that cannot be reached for so long at the end has left */
@@ -194,6 +195,7 @@ int sy_tcp_peers_listen(struct tcp *tcp, struct sy_error *err)
                                        .freeze = sy_tcp_stream_freeze,
                                        .adopt = sy_tcp_stream_adopt,
                                        .narrow = peers_narrow,
+                                       .full = sy_tcp_outage_full,
                                        .unreachable = peers_unreachable};
 
     return sy_tcp_net_open(&user, &tcp->net, err);
@@ -210,7 +212,10 @@ static uint64_t peers_look_after(struct tcp_peer *peer, uint64_t now)
     if (!sy_tcp_peer_is_spare(peer) && sy_tcp_outage_look(peer, now, &wait)) {
         sy_tcp_stream_end(&peer->stream);
         sy_tcp_connect_cancel(peer->tcp->net, &peer->stream, peer->stream.pe, peer->stream.number);
-        sy_tcp_outage_lost(peer);
+        if (!peer->outage.met && peer->outage.seen & SY_WAY_FILES)
+            sy_tcp_outage_full(peer->tcp, peer->stream.pe);
+        else
+            sy_tcp_outage_lost(peer);
         return UINT64_MAX;
     }
     if (peer->retry_at && now >= peer->retry_at)
