@@ -9,6 +9,6 @@ case ${1-} in
 esac
 need_packages gcc g++ libc6-dev make autoconf automake libtool pkg-config libev-dev libjansson-dev nettle-dev \
     libhwloc-dev libfabric-dev
-[ "${1-}" != test ] || need_packages clang libclang-rt-14-dev check valgrind procps strace file xz-utils iproute2 \
+[ "${1-}" != test ] || need_packages clang libclang-rt-dev check valgrind procps strace file xz-utils iproute2 \
     openssh-client openssh-server gdb mpich libmpich-dev openmpi-bin libopenmpi-dev slurm-client slurmctld slurmd \
     slurm-wlm-basic-plugins pocl-opencl-icd ocl-icd-libopencl1 ocl-icd-opencl-dev

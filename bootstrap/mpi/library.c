@@ -38,16 +38,24 @@ static void *library_function(const char *path, const char *name)
     return function;
 }
 
+/* The text of MPI_Get_library_version of the MPI in a file; false: none is there. */
+enum { LONGEST_VERSION = 8192 }; /* the largest MPI_MAX_LIBRARY_VERSION_STRING there is */
+static bool library_version(const char *path, char text[LONGEST_VERSION])
+{
+    int (*get_version)(char *text, int *length) = NULL, length = 0;
+
+    *(void **)&get_version = library_function(path, "MPI_Get_library_version");
+    text[0] = '\0';
+    return get_version && get_version(text, &length) == 0;
+}
+
 /* The family that an MPI says itself: one in a static program, or in a file whose name does not
  * tell. */
 static const char *library_by_version(const char *path)
 {
-    int (*get_version)(char *text, int *length) = NULL;
-    char text[8192] = ""; /* the largest MPI_MAX_LIBRARY_VERSION_STRING there is */
-    int length = 0;
+    char text[LONGEST_VERSION];
 
-    *(void **)&get_version = library_function(path, "MPI_Get_library_version");
-    if (!get_version || get_version(text, &length) != 0)
+    if (!library_version(path, text))
         return NULL;
     return strstr(text, "Open MPI") ? "openmpi" : "mpich";
 }
@@ -280,6 +288,22 @@ int sy_mpi_check_size(const char *version, int size, struct sy_error *err)
         "its job: the launcher belongs to another MPI; start the program with the mpiexec "
         "of this MPI, or with oshrun -n %ld",
         name, wanted, wanted, mpi, wanted);
+}
+
+bool sy_mpi_needs_pmix(void)
+{
+    static const char sign[] = "Open MPI v";
+    const char *transports = secure_getenv("SHMEM_TRANSPORTS"), *version = NULL;
+    struct mpi_library library;
+    char text[LONGEST_VERSION];
+
+    if (sy_mpi_find(MPI_WORLD_MODULE, 0, &library, NULL) || library.initialized)
+        return false;
+    if (library.in_process && library_version("", text) && (version = strstr(text, sign)))
+        version += strlen(sign);
+    if (!library.in_process && transports && strstr(transports, "mpi"))
+        version = secure_getenv("OMPI_VERSION"); /* mpirun's */
+    return version && strtol(version, NULL, 10) >= 5;
 }
 
 static int library_check_world(const struct mpi_world_calls *calls, int npes, struct sy_error *err)

@@ -7,11 +7,18 @@
 
 #include "bootstrap/mpi/world.h"
 
+/* Open MPI 5 has sessions, though it calls itself 3.1. */
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+#define SESSIONS 1
+#else
+#define SESSIONS 0
+#endif
+
 struct mpi_world {
     const struct sy_host *host;
     MPI_Comm comm; /* MPI_COMM_NULL once it is done */
     bool owned;    /* MPI was initialised here */
-#if MPI_VERSION >= 4
+#if SESSIONS
     MPI_Session session;
 #endif
 };
@@ -60,7 +67,7 @@ static bool world_is_spawned(void)
 
 /* ---- joining ---- */
 
-#if MPI_VERSION >= 4
+#if SESSIONS
 
 /* One session until the end of the process: MPICH 4.0.2 crashes where a second one is begun after
  * the last has ended. Its thread level is that of sessions after it in MPICH 5, and the transport
@@ -93,10 +100,7 @@ static void world_end_session(struct mpi_world *world)
         MPI_Session_finalize(&world->session);
 }
 
-#define world_begin   world_begin_session
-#define world_end_mpi world_end_session
-
-#else
+#endif
 
 /* MPI_Init may be called once in a process: the program cannot call it any more. */
 static int world_init(struct mpi_world *world, struct sy_error *err)
@@ -137,16 +141,18 @@ static int world_begin_init(struct mpi_world *world, struct sy_error *err)
     return 0;
 }
 
-static void world_end_init(struct mpi_world *world)
+/* In Open MPI 5 some ways between processes know no sessions. */
+static int world_begin(struct mpi_world *world, struct sy_error *err)
 {
-    if (world->owned && !world_is(MPI_Finalized))
-        MPI_Finalize();
-}
-
-#define world_begin   world_begin_init
-#define world_end_mpi world_end_init
-
+#if SESSIONS
+    if (MPI_VERSION >= 4)
+        return world_begin_session(world, err);
+    if (!world_is(MPI_Initialized) && !world_begin_session(world, err))
+        return 0;
+    world_end_session(world);
 #endif
+    return world_begin_init(world, err);
+}
 
 static int world_join(const struct sy_host *host, struct mpi_world **made, int *rank, int *size,
                       struct sy_error *err)
@@ -163,7 +169,7 @@ static int world_join(const struct sy_host *host, struct mpi_world **made, int *
         return host->fail(err, ENOMEM, "no memory");
     world->host = host;
     world->comm = MPI_COMM_NULL;
-#if MPI_VERSION >= 4
+#if SESSIONS
     world->session = MPI_SESSION_NULL;
 #endif
     int rc = world_begin(world, err);
@@ -208,15 +214,19 @@ static void world_done(struct mpi_world *world)
 
 static void world_end(struct mpi_world *world, bool all)
 {
+#if SESSIONS
     if (all)
-        world_end_mpi(world);
+        world_end_session(world);
+#endif
+    if (all && world->owned && !world_is(MPI_Finalized))
+        MPI_Finalize();
     free(world);
 }
 
 __attribute__((visibility("default"))) extern const struct mpi_world_calls shmem_mpi_bootstrap_1;
 const struct mpi_world_calls shmem_mpi_bootstrap_1 = {
     .size = sizeof(struct mpi_world_calls),
-    .sessions = MPI_VERSION >= 4,
+    .sessions = SESSIONS,
     .world_size = world_size,
     .spawned = world_is_spawned,
     .version = world_version,

@@ -1,7 +1,7 @@
 /* The bootstrap's part that calls MPI, built once for each family of MPIs:
  * mpi_bootstrap_<family>.so. It brings a few bytes to all processes of the MPI job; where MPI
- * is 4.0 or later by a session of its own, so that it meets neither MPI_Init nor MPI_Finalize of
- * the program. */
+ * is 4.0 or later, or Open MPI 5, by a session of its own, so that it meets neither MPI_Init nor
+ * MPI_Finalize of the program. */
 #ifndef MPI_WORLD_H
 #define MPI_WORLD_H
 

@@ -310,8 +310,9 @@ static int client_begin_2(struct pmi_client *client, struct sy_error *err)
     char answer[PMI_LINE];
     const char *job = secure_getenv("PMI_JOBID");
     int rank = client->connected ? client->rank : (int)sy_parse_variable("PMI_RANK");
-    int rc = client_ask(client, 2, answer, "fullinit", err,
-                        "pmijobid=%s;pmirank=%d;threaded=FALSE;", job ? job : "", rank);
+    /* Hydra 4.2 takes no empty value. */
+    int rc = client_ask(client, 2, answer, "fullinit", err, "%s%s%spmirank=%d;threaded=FALSE;",
+                        job ? "pmijobid=" : "", job ? job : "", job ? ";" : "", rank);
 
     if (rc)
         return rc;

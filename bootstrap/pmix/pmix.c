@@ -67,6 +67,8 @@ static int pmix_probe(struct sy_error *err)
     if (!secure_getenv("PMIX_NAMESPACE") || !secure_getenv("PMIX_RANK") || !pmix_server())
         return sy_fail(err, ENODEV,
                        "PMIX_NAMESPACE, PMIX_RANK and PMIX_SERVER_URI* are not all set");
+    if (sy_mpi_needs_pmix())
+        return sy_fail(err, ENODEV, "Open MPI 5 begins only where nothing else has begun PMIx");
     if (sy_pmix_library_open(&library, &why) == 0)
         return 0;
     /* PMI will do, if there is one. */

@@ -164,10 +164,11 @@ void sy_alltoall(const struct sy_group *group, void *dest, const void *source, s
         alltoall_from_sources(group, dest, source, length);
 }
 
-/* From the first to the last byte of `count` elements. */
+/* From the first to the last byte of `count` elements. A stride of 0, which no program may have, is
+ * not to hide how many there are. */
 static size_t alltoall_reach(size_t count, ptrdiff_t stride, size_t size)
 {
-    size_t last = count ? sy_bytes(count - 1, (size_t)stride) : 0;
+    size_t last = count ? sy_bytes(count - 1, stride ? (size_t)stride : size) : 0;
 
     return !count ? 0 : last > SIZE_MAX - size ? SIZE_MAX : last + size;
 }

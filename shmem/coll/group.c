@@ -58,7 +58,7 @@ SY_INLINE struct sy_control_team *group_own_control(const struct sy_group *group
 }
 
 /* The k-th member on this PE's node. */
-SY_INLINE struct sy_control_team *group_slot_of(const struct sy_team *team, int k)
+SY_INLINE struct sy_control_team *group_mate_control(const struct sy_team *team, int k)
 {
     return sy_control_of(sy_members_pe(&team->own, k), team->slot);
 }
@@ -105,7 +105,7 @@ static void group_sync_few(const struct sy_team *team, uint64_t epoch)
     for (int i = 0; i < team->own.size; i++) {
         if (i == me)
             continue;
-        const _Atomic uint64_t *word = &group_slot_of(team, i)->arrived.value;
+        const _Atomic uint64_t *word = &group_mate_control(team, i)->arrived.value;
         SY_WAIT_UNTIL(atomic_load_explicit(word, memory_order_acquire) >= epoch);
     }
 }
@@ -122,8 +122,8 @@ static void group_join_slots(const struct sy_team *team, const struct joining *j
     unsigned turn = team->turn & 1;
 
     for (int k = 1; k < size; k++)
-        j->join(group_slot_of(team, first)->slot[turn],
-                group_slot_of(team, first + k * step)->slot[turn], j->how);
+        j->join(group_mate_control(team, first)->slot[turn],
+                group_mate_control(team, first + k * step)->slot[turn], j->how);
 }
 
 /* Adds this PE to the counters, up to the first level at which it is not the last of its group.
@@ -134,12 +134,13 @@ SY_INLINE bool group_climb(const struct sy_team *team, uint64_t epoch,
     int members = team->own.size, index = team->own.me, span = SY_SYNC_GROUP;
 
     /* `arrived` is kept up to date for a later team that takes the slot over. */
-    atomic_store_explicit(&group_slot_of(team, index)->arrived.value, epoch, memory_order_relaxed);
+    atomic_store_explicit(&group_mate_control(team, index)->arrived.value, epoch,
+                          memory_order_relaxed);
     for (int level = 0; members > 1; level++, span *= SY_SYNC_GROUP) {
         int first = index / SY_SYNC_GROUP * SY_SYNC_GROUP;
         int size = members - first < SY_SYNC_GROUP ? members - first : SY_SYNC_GROUP;
         struct sy_counter *gathered =
-            &group_slot_of(team, index / SY_SYNC_GROUP * span)->gathered[level];
+            &group_mate_control(team, index / SY_SYNC_GROUP * span)->gathered[level];
         uint64_t before = atomic_fetch_add_explicit(&gathered->value, 1, memory_order_acq_rel);
         if (before + 1 - gathered->base != (uint64_t)size * (epoch - team->since))
             return false;
@@ -155,7 +156,7 @@ SY_INLINE bool group_climb(const struct sy_team *team, uint64_t epoch,
 SY_INLINE void group_sync_many(const struct sy_team *team, uint64_t epoch,
                                const struct joining *joining)
 {
-    struct sy_counter *released = &group_slot_of(team, 0)->released;
+    struct sy_counter *released = &group_mate_control(team, 0)->released;
 
     if (group_climb(team, epoch, joining))
         atomic_store_explicit(&released->value, epoch, memory_order_release);
@@ -197,7 +198,7 @@ static void group_await_top(const struct sy_team *team, uint64_t epoch)
 
     for (; members > SY_SYNC_GROUP; level++)
         members = (members + SY_SYNC_GROUP - 1) / SY_SYNC_GROUP;
-    struct sy_counter *top = &group_slot_of(team, 0)->gathered[level];
+    struct sy_counter *top = &group_mate_control(team, 0)->gathered[level];
     await_counter(top, top->base + (uint64_t)members * (epoch - team->since));
 }
 
@@ -212,16 +213,16 @@ void sy_group_gather(const struct sy_group *group)
             group_await_top(team, epoch);
         return;
     }
-    atomic_store_explicit(&group_slot_of(team, team->own.me)->arrived.value, epoch,
+    atomic_store_explicit(&group_mate_control(team, team->own.me)->arrived.value, epoch,
                           memory_order_release);
     for (int i = 1; i < team->own.size && !team->own.me; i++)
-        await_counter(&group_slot_of(team, i)->arrived, epoch);
+        await_counter(&group_mate_control(team, i)->arrived, epoch);
 }
 
 void sy_group_release(const struct sy_group *group)
 {
     const struct sy_team *team = group->team;
-    struct sy_counter *released = &group_slot_of(team, 0)->released;
+    struct sy_counter *released = &group_mate_control(team, 0)->released;
 
     if (team->own.me)
         await_counter(released, team->syncs);

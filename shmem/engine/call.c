@@ -1,9 +1,9 @@
 /* See call.h. */
 #include "engine/call.h"
 
-struct sy_call sy_calls[SY_CALL_THREADS];
+struct sy_plugin_call sy_plugin_calls[SY_CALL_THREADS];
 
-int sy_call_thread(void)
+int sy_plugin_call_thread(void)
 {
     static atomic_int threads;
     static _Thread_local int own; /* counted from 1 */
@@ -15,7 +15,7 @@ int sy_call_thread(void)
     return own - 1;
 }
 
-struct sy_call *sy_call_own(void)
+struct sy_plugin_call *sy_plugin_call_own(void)
 {
-    return &sy_calls[sy_call_thread()];
+    return &sy_plugin_calls[sy_plugin_call_thread()];
 }

@@ -16,21 +16,21 @@ enum {
 
 /* A thread is in progress() or message_send() of a transport. Each call has another number, so a
  * thread that is in the same one at two looks is stuck there. */
-struct sy_call {
+struct sy_plugin_call {
     const char *_Atomic transport; /* NULL: it is in none */
     _Atomic int pe;                /* that it sends to */
     _Atomic uint32_t number;
 } __attribute__((aligned(SY_LINE)));
 
-extern struct sy_call sy_calls[SY_CALL_THREADS] SY_HIDDEN;
+extern struct sy_plugin_call sy_plugin_calls[SY_CALL_THREADS] SY_HIDDEN;
 
 /* Index of this thread's entry, and the entry. */
-int sy_call_thread(void);
-struct sy_call *sy_call_own(void);
+int sy_plugin_call_thread(void);
+struct sy_plugin_call *sy_plugin_call_own(void);
 
 /* transport: a text that stays until the end. message_send() of a transport follows its progress(),
  * so nothing is to be gone on with at the end. */
-static inline void sy_call_begin(struct sy_call *call, const char *transport, int pe)
+static inline void sy_plugin_call_begin(struct sy_plugin_call *call, const char *transport, int pe)
 {
     uint32_t number = atomic_load_explicit(&call->number, memory_order_relaxed);
 
@@ -39,7 +39,7 @@ static inline void sy_call_begin(struct sy_call *call, const char *transport, in
     atomic_store_explicit(&call->transport, transport, memory_order_relaxed);
 }
 
-static inline void sy_call_end(struct sy_call *call)
+static inline void sy_plugin_call_end(struct sy_plugin_call *call)
 {
     atomic_store_explicit(&call->transport, NULL, memory_order_relaxed);
 }

@@ -17,8 +17,8 @@ int sy_engine_open(struct sy_engine *engine, const struct sy_host *host,
                                  .flush_delay = flush_delay,
                                  .flush_bytes = sy_flush_limit(buffer),
                                  .locked = sy_producer_takes_locks(host->threads),
-                                 .dirty = calloc(limit / 64 + 1, sizeof *engine->dirty)};
-    if (!engine->routes || !engine->peer || !engine->dirty)
+                                 .gathered = calloc(limit / 64 + 1, sizeof *engine->gathered)};
+    if (!engine->routes || !engine->peer || !engine->gathered)
         return host->fail(err, ENOMEM, "no memory for a table of %u streams", limit);
     return 0;
 }
@@ -27,7 +27,7 @@ void sy_engine_close(struct sy_engine *engine)
 {
     free(engine->routes);
     free(engine->peer);
-    free(engine->dirty);
+    free(engine->gathered);
     *engine = (struct sy_engine){0};
 }
 
@@ -118,14 +118,14 @@ void sy_engine_send_later(struct sy_engine_peer *peer, bool patient)
 {
     struct sy_engine *engine = peer->engine;
 
-    atomic_fetch_or_explicit(&engine->dirty[peer->slot / 64], UINT64_C(1) << peer->slot % 64,
+    atomic_fetch_or_explicit(&engine->gathered[peer->slot / 64], UINT64_C(1) << peer->slot % 64,
                              memory_order_release);
     engine->host->soon(sy_flush_delay(engine->flush_delay, patient));
 }
 
 /* The producer decides by `sent`, without a fence, whether what it appends is the first of a
- * gathering that has to be entered in `dirty`. A thread that sends in the producer's place may at
- * that moment miss the one's tail while the other misses its `sent`. So this thread looks once
+ * gathering that has to be entered in `gathered`. A thread that sends in the producer's place may
+ * at that moment miss the one's tail while the other misses its `sent`. So this thread looks once
  * more, some time later, when either has long become visible. */
 static void engine_send_one(struct sy_engine_peer *peer)
 {
@@ -143,7 +143,7 @@ static void engine_send_one(struct sy_engine_peer *peer)
 
 void sy_engine_send_word(struct sy_engine *engine, unsigned word, bool due)
 {
-    uint64_t bits = atomic_exchange_explicit(&engine->dirty[word], 0, memory_order_acquire);
+    uint64_t bits = atomic_exchange_explicit(&engine->gathered[word], 0, memory_order_acquire);
 
     for (; bits; bits &= bits - 1) {
         struct sy_engine_peer *peer = engine->peer[word * 64 + (unsigned)__builtin_ctzll(bits)];

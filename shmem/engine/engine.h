@@ -128,11 +128,11 @@ struct sy_engine {
     struct sy_engine_route *routes; /* by PE */
     struct sy_engine_peer **peer;   /* in the order in which they were made */
     _Atomic unsigned peers;
-    unsigned limit;          /* of peers; constant, as the next are */
-    unsigned flush_delay;    /* microseconds that requests may be gathered for */
-    size_t flush_bytes;      /* how many gathered bytes leave at once, to each peer */
-    _Atomic bool locked;     /* producers take locks */
-    _Atomic uint64_t *dirty; /* a bit for each peer: has requests that nobody is sending yet */
+    unsigned limit;             /* of peers; constant, as the next are */
+    unsigned flush_delay;       /* microseconds that requests may be gathered for */
+    size_t flush_bytes;         /* how many gathered bytes leave at once, to each peer */
+    _Atomic bool locked;        /* producers take locks */
+    _Atomic uint64_t *gathered; /* a bit for each peer: has requests that nobody is sending yet */
 };
 
 /* How far a context has got on a stream. */
@@ -182,7 +182,7 @@ static inline void sy_engine_send_gathered(struct sy_engine *engine, bool due)
     unsigned count = sy_engine_peers(engine);
 
     for (unsigned word = 0; word * 64 < count; word++)
-        if (SY_UNLIKELY(atomic_load_explicit(&engine->dirty[word], memory_order_seq_cst)))
+        if (SY_UNLIKELY(atomic_load_explicit(&engine->gathered[word], memory_order_seq_cst)))
             sy_engine_send_word(engine, word, due);
 }
 

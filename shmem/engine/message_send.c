@@ -116,11 +116,11 @@ static void message_send_failed(struct sy_message_peer *peer, int rc)
 static int message_send_call(struct sy_message_peer *peer, const char *bytes, size_t length)
 {
     const struct sy_messages *messages = peer->messages;
-    struct sy_call *call = sy_call_own();
+    struct sy_plugin_call *call = sy_plugin_call_own();
 
-    sy_call_begin(call, messages->name, peer->engine.pe);
+    sy_plugin_call_begin(call, messages->name, peer->engine.pe);
     int rc = messages->inner->message_send(messages->self, peer->engine.pe, bytes, length);
-    sy_call_end(call);
+    sy_plugin_call_end(call);
     return rc;
 }
 

@@ -444,7 +444,8 @@ static void wait_for_lock(int thread)
         shmem_long_p(&guarded, shmem_long_g(&guarded, 0) + 1, 0);
         shmem_clear_lock(&lock);
     } else if (thread == 1 && me != 0) {
-        rest(3);
+        while (!__atomic_load_n((uint32_t *)&lock + 1, __ATOMIC_RELAXED)) /* coll/lock.c: the link */
+            rest(1);
         EXPECT(shmem_test_lock(&lock) == 1);
         shmem_long_atomic_inc(&ready, 0);
     }

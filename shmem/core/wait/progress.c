@@ -547,7 +547,7 @@ void sy_progress_stop(void)
 
 int sy_progress_poll(void)
 {
-    struct sy_call *call = sy_call_own();
+    struct sy_plugin_call *call = sy_plugin_call_own();
     bool moved = false, yielded = false;
 
     sy_progress_enter();
@@ -555,9 +555,9 @@ int sy_progress_poll(void)
     for (unsigned i = 0; i < sy_routes.count; i++) {
         if (!sy_routes.transport[i].polled)
             continue;
-        sy_call_begin(call, sy_routes.transport[i].plugin.name, SY_CALL_PROGRESS);
+        sy_plugin_call_begin(call, sy_routes.transport[i].plugin.name, SY_CALL_PROGRESS);
         int done = sy_routes.transport[i].table->progress(sy_routes.transport[i].self, 0);
-        sy_call_end(call);
+        sy_plugin_call_end(call);
         moved |= done > 0;
         yielded |= done < 0;
     }

@@ -53,7 +53,7 @@ static double told; /* seconds of the wait that was reported last */
 
 static struct note *wait_stall_own_note(void)
 {
-    return &notes[sy_call_thread()];
+    return &notes[sy_plugin_call_thread()];
 }
 
 void sy_stall_opened(uint64_t since, const char *where)
@@ -197,7 +197,7 @@ static double wait_stall_of_plugin(uint64_t now, const char **call)
  * has been seen: 0, it has not, or not for long. One thread at a time looks. */
 static double wait_stall_calls(struct note *note, uint64_t now)
 {
-    const struct sy_call *call = &sy_calls[note - notes];
+    const struct sy_plugin_call *call = &sy_plugin_calls[note - notes];
     bool inside = atomic_load_explicit(&call->transport, memory_order_relaxed);
     uint32_t number = atomic_load_explicit(&call->number, memory_order_relaxed);
 
@@ -230,9 +230,9 @@ static double wait_stall_longest(void)
 static void wait_stall_text_of(struct note *note, uint64_t now, char *text, size_t room)
 {
     double calls = wait_stall_calls(note, now);
-    const char *transport = atomic_load(&sy_calls[note - notes].transport),
+    const char *transport = atomic_load(&sy_plugin_calls[note - notes].transport),
                *where = atomic_load(&note->where);
-    int pe = atomic_load(&sy_calls[note - notes].pe);
+    int pe = atomic_load(&sy_plugin_calls[note - notes].pe);
 
     *text = '\0';
     if (calls > 0 && transport && pe >= 0)
