@@ -147,9 +147,16 @@ static int pmix_failed(struct pmix *pmix, int status, const char *what, struct s
 static int pmix_job_number(struct pmix *pmix, const char *key, double seconds, uint32_t *number,
                            struct sy_error *err)
 {
+    const double begin = sy_clock(), first = seconds < FIRST_WORD ? seconds : FIRST_WORD;
     bool in_time;
-    int status = pmix_ask(pmix, PMIX_ANY_RANK, key, sy_clock() + seconds, &in_time);
+    int status = pmix_ask(pmix, PMIX_ANY_RANK, key, begin + first, &in_time);
 
+    if (!in_time && first < seconds) {
+        if (!pmix->me.rank)
+            pmix->user.host->log(SY_LOG_WARN, "boot",
+                                 "start-up: waiting for PMIx to answer about %s", key);
+        status = pmix_wait_until(&pmix->question, begin + seconds, &in_time);
+    }
     if (!in_time)
         return pmix->user.host->fail(err, ETIMEDOUT, "PMIx: no answer about %s for %.0f s", key,
                                      seconds);
@@ -259,7 +266,9 @@ static int pmix_join(struct pmix *pmix, struct sy_job *job, struct sy_error *err
     if (size < 1 || size > INT32_MAX || pmix->me.rank >= size)
         return host->fail(err, EPROTO, "PMIx says that this is process %u of %u", pmix->me.rank,
                           size);
-    if (pmix_job_number(pmix, "pmix.num.nodes", limit, &nodes, NULL) != 0)
+    /* It may be missing. */
+    if (pmix_job_number(pmix, "pmix.num.nodes", limit < FIRST_WORD ? limit : FIRST_WORD, &nodes,
+                        NULL) != 0)
         nodes = 0;
     pmix->user.rank = (struct tree_rank){.pe = (int)pmix->me.rank,
                                          .npes = (int)size,

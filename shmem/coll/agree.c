@@ -143,7 +143,7 @@ bool sy_agree(struct sy_team *team, const struct sy_call *call, bool yes)
     struct ballot mine = {.voters = 1, .noes = !yes}, all;
 
     if (SY_UNLIKELY(sy_config.check))
-        sy_coll_check_streams(team, call->routine);
+        sy_coll_check(&group, (struct sy_coll_call){.routine = SY_COLL_VOTE});
     mine.vote = agree_number(team);
     mine.call = sy_hash(call, sizeof *call, 0);
     mine.not_vote = ~mine.vote;
