@@ -21,7 +21,18 @@ fail()
     for file in "$dir/out" "$dir/err"; do
         [ -s "$file" ] && { echo "--- ${file##*/}:"; head -c 3000 "$file"; }
     done
+    states
     exit 1
+}
+
+# What this test's processes are doing: where each waits, and its signals.
+states()
+{
+    local pid
+    for pid in $(tagged) $(pgrep -P "${job:-none}" 2>/dev/null); do
+        echo "--- process $pid: $(tr '\0' ' ' <"/proc/$pid/cmdline" | head -c 200), in $(cat "/proc/$pid/wchan")"
+        grep -E '^(State|SigPnd|ShdPnd|SigBlk|SigCgt):' "/proc/$pid/status"
+    done 2>/dev/null
 }
 
 # run STATUS COMMAND...: runs the command, output to $dir/out and $dir/err; counts as a case that has passed if the
