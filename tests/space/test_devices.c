@@ -38,7 +38,8 @@ static void open_device(const char *name)
     ck_assert_msg(device, "%s", dlerror());
     ck_assert_str_eq(device->name, name);
     settings = calloc(1, device->settings_size + 1);
-    ck_assert_msg(!device->open(&host, settings, &self, &err), "%s", err.text);
+    self = (void *)&host; /* of a device without an open */
+    ck_assert_msg(!device->open || !device->open(&host, settings, &self, &err), "%s", err.text);
 }
 
 static int make(const struct sy_pool_config *config)

@@ -330,9 +330,6 @@ START_TEST(test_bad_file_values)
         {"{\"count\": 1,\n\"count\": 2}", {"c.json:2", "duplicate", "count", ""}},
         {"{\"limit\": {\"seconds\": 1},\n\"limit.seconds\": 2}",
          {"c.json:2", "limit.seconds", "already set", "line 1"}},
-        {"{\n\"limit\": 5}", {"c.json:2:1:", "\"limit\" is 5", "allowed: an object", "options"}},
-        {"{\"limit\": \"no\"}", {"c.json:1:2:", "\"limit\" is no", "allowed: an object", "options"}},
-        {"{\"limit\": [1]}", {"c.json:1:2:", "\"limit\" is [...]", "allowed: an object", "options"}},
         {"[1]", {"c.json:1", "object", "", ""}},
         {"", {"c.json:1", "not valid JSON", "", ""}},
         {"{\"count\": 1\n \"text\": 2}", {"c.json:2:", "not valid JSON", "text", ""}},
@@ -492,6 +489,10 @@ START_TEST(test_unknown_keys)
     check_keys("{\"net\": {\"port\": 1}}", WORDS("web", "net"), NULL);
     check_keys("{\"net\": {\"port\": 1}}", WORDS("web"), WORDS("net.port"));
     check_keys("{\"net\": 1}", WORDS("net"), WORDS("\"net\""));
+    /* A value where a group of options belongs. */
+    check_keys("{\n\"limit\": 5}", NULL, WORDS("shmem.json:2:1:", "\"limit\" is 5", "allowed: an object", "options"));
+    check_keys("{\"limit\": \"no\"}", NULL, WORDS("shmem.json:1:2:", "\"limit\" is no", "allowed: an object"));
+    check_keys("{\"limit\": [1]}", NULL, WORDS("shmem.json:1:2:", "\"limit\" is [...]", "allowed: an object"));
 }
 END_TEST
 
