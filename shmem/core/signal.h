@@ -30,24 +30,23 @@ void sy_put_signal_slow(shmem_ctx_t ctx, const struct sy_signal_put *put, int pe
  * which on x86 is no instruction: the processor keeps stores in order, but for non-temporal ones,
  * which memcpy uses for large blocks. This relies on memcpy to end those with sfence, as the GNU C
  * library's does. */
-SY_INLINE void sy_put_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t count,
-                             size_t size, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
+SY_INLINE void sy_put_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t length,
+                             uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
                              unsigned flags)
 {
     pe = sy_ctx_pe(ctx, pe);
     bool elsewhere = false, leaves = sy_hot_leaves(pe);
-    void *there = SY_UNLIKELY(leaves) ? NULL : sy_rma_place(dest, count * size, pe, &elsewhere);
+    void *there = SY_UNLIKELY(leaves) ? NULL : sy_rma_place(dest, length, pe, &elsewhere);
     uint64_t *word = SY_UNLIKELY(leaves) ? NULL : sy_window_place(sig_addr, pe, &elsewhere);
     bool known = sig_op == SHMEM_SIGNAL_SET || sig_op == SHMEM_SIGNAL_ADD;
     if (SY_LIKELY(there && word && known)) {
-        sy_copy(there, source, count * size);
+        sy_copy(there, source, length);
         if (sig_op == SHMEM_SIGNAL_SET)
             sy_amo_here64(SY_AMO_SET, word, signal, 0);
         else
             sy_amo_here64(SY_AMO_ADD, word, signal, 0);
     } else {
-        const struct sy_signal_put put = {dest,     source, sy_bytes(count, size),
-                                          sig_addr, signal, sig_op};
+        const struct sy_signal_put put = {dest, source, length, sig_addr, signal, sig_op};
         (there || word ? sy_put_signal_slow : sy_put_signal_far)(ctx, &put, pe, flags);
     }
 }

@@ -49,7 +49,7 @@ static enum sy_step transfer_put_signal(struct sy_stream_op *op)
 {
     const struct sy_stream_signal *signal = &op->to.rma.signal;
 
-    sy_put_signal(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length, 1,
+    sy_put_signal(op->stream->ctx, op->to.rma.dest, op->to.rma.source, op->to.rma.length,
                   signal->word, signal->value, signal->op, op->pe, 0);
     return SY_STEP_DONE;
 }

@@ -452,7 +452,8 @@ static bool option_json_is_group(const struct sy_options *set, const char *const
     size_t length = strlen(key), plugin = strcspn(key, "@");
 
     for (size_t t = 0; t < set->tables; t++) {
-        if (key[plugin] == '@' && sy_options_is_of(&set->table[t], key, plugin))
+        if (key[plugin] == '@' && !strchr(key, '.') &&
+            sy_options_is_of(&set->table[t], key, plugin))
             return true;
         for (size_t i = 0; i < set->table[t].count; i++) {
             const char *name = set->table[t].entry[i].row.name;

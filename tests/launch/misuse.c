@@ -204,8 +204,6 @@ static void overflow(const char *routine, int next)
         shmem_long_get(to, from, count, next);
     else if (strcmp(routine, "put_nbi") == 0)
         shmem_long_put_nbi(to, from, count, next);
-    else if (strcmp(routine, "put_signal") == 0)
-        shmem_long_put_signal(to, from, count, &sync_signal, 1, SHMEM_SIGNAL_SET, next);
     else if (strcmp(routine, "iput") == 0)
         shmem_long_iput(to, from, stride, 1, 2, next);
     else if (strcmp(routine, "iget") == 0)
