@@ -659,7 +659,10 @@ static void again(long times)
     /* A table may be larger once, and what is on its way over a network counts, as do a provider's
      * buffers: so this is for many rounds, which are those of one node. */
     CHECK(times < 40 || allocated() <= memory + 1024);
-    CHECK(open_descriptors() == descriptors);
+    /* Two PEs that connect to each other at once have two connections until one is closed. */
+    for (int i = 0; open_descriptors() > descriptors && i < 200; i++)
+        usleep(10000);
+    CHECK(open_descriptors() <= descriptors);
     CHECK(mapped_regions() <= regions + 2 * npes); /* neighbours may be joined or not */
 }
 
