@@ -23,7 +23,8 @@
  * at once. What an operation waits for, in its stream, its queue or by an event, has been added
  * before it. So the one that was added first among those that are left can always go on, unless it
  * waits for another PE; and if the members of each team add its collectives in one order, PEs wait
- * for each other in a circle only where the program would have done so without streams.
+ * for each other in a circle only where the program would have done so without streams. A transfer
+ * with memory of a device has a queue for itself: it waits for the other PE's library alone.
  *
  * One mutex guards all queues. Whoever has it calls nothing that blocks. */
 #ifndef SY_STREAM_STREAM_H
