@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #include "transports/ofi/ofi.h"
 #include "util/bits.h"
@@ -31,6 +32,27 @@ static void *library_open(void)
     return handle;
 }
 
+/* The layer ofi_rxm keeps buffers for 4096 messages of 16 KiB, and clears them all: 70 MB a PE.
+ * Transfers do not use them, and this transport's own messages are smaller and posted for.
+ * libfabric reads these variables once, when it is first asked; what the user has set stays. */
+static void library_size_buffers(void)
+{
+    static const struct {
+        const char *name, *value;
+    } sizes[] = {{"FI_OFI_RXM_BUFFER_SIZE", "8192"}, {"FI_OFI_RXM_MSG_RX_SIZE", "512"}};
+    _Static_assert(OFI_MESSAGE <= 8192, "one message fits a buffer");
+    bool own[SY_COUNT(sizes)];
+    struct fi_info *list = NULL;
+
+    for (size_t i = 0; i < SY_COUNT(sizes); i++)
+        own[i] = !getenv(sizes[i].name) && !setenv(sizes[i].name, sizes[i].value, 0);
+    if (!sy_ofi_library.getinfo(FI_VERSION(1, 14), NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &list))
+        sy_ofi_library.freeinfo(list);
+    for (size_t i = 0; i < SY_COUNT(sizes); i++)
+        if (own[i])
+            unsetenv(sizes[i].name);
+}
+
 int sy_ofi_load(struct ofi_state *ofi, struct sy_error *err)
 {
     const struct sy_stays_function functions[] = {
@@ -43,5 +65,9 @@ int sy_ofi_load(struct ofi_state *ofi, struct sy_error *err)
     if (!handle)
         return ofi->host->fail(err, ENODEV, "libfabric cannot be loaded: %s", dlerror());
     const char *lacks = sy_stays_find(handle, functions, SY_COUNT(functions));
-    return lacks ? ofi->host->fail(err, ENODEV, "%s has no %s", FILE_NAME, lacks) : 0;
+
+    if (lacks)
+        return ofi->host->fail(err, ENODEV, "%s has no %s", FILE_NAME, lacks);
+    library_size_buffers();
+    return 0;
 }
