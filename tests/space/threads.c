@@ -1,5 +1,7 @@
 /* Threads that use one space while another thread makes and ends others, and one more makes and
- * ends streams. Argument: the kind of memory of the space that is used. */
+ * ends streams.
+ *
+ *   threads [KIND [ROUNDS]]     the kind of memory of the space that is used; spaces made (15) */
 #include <pthread.h>
 #include <shmemx.h>
 #include <stdlib.h>
@@ -8,11 +10,12 @@
 
 #include "conformance/check.h"
 
-enum { THREADS = 3, ROUNDS = 15, MOST = 200000, SIZE = 1 << 20 };
+enum { THREADS = 3, MOST = 200000, SIZE = 1 << 20 };
 
 static long *words;
 static int to;
 static _Atomic int over;
+static int rounds = 15;
 static long added[THREADS];
 
 static void *use(void *arg)
@@ -55,7 +58,7 @@ static void make_others(void)
     int me = shmem_my_pe(), from = (me + shmem_n_pes() - 1) % shmem_n_pes();
     void *mine = anew(1 << 16);
 
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < rounds; i++) {
         shmemx_space_config_t config = {.device_type = types[i % 3], .size = 1 << 16};
         if (config.device_type == SHMEMX_DEVICE_USER)
             config.base = mine;
@@ -98,7 +101,7 @@ static void end_at_once(void)
     shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_CPU, .size = 1 << 16};
     struct made made[ENDS], stays;
 
-    for (int i = 0; i < 4 * ROUNDS; i++) {
+    for (int i = 0; i < 4 * rounds; i++) {
         for (int k = 0; k < ENDS; k++)
             CHECK(shmemx_space_create(&config, &made[k].space, &made[k].team) == 0);
         CHECK(shmemx_space_create(&config, &stays.space, &stays.team) == 0);
@@ -126,6 +129,8 @@ int main(int argc, char **argv)
     void *made;
     int level;
 
+    if (argc > 2)
+        rounds = atoi(argv[2]);
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level);
     to = (shmem_my_pe() + 1) % shmem_n_pes();
     if (strcmp(kind, "file") == 0)
