@@ -1,10 +1,10 @@
 /* Transfers of streams: see ops.h. The proxy starts them on the stream's context, and does not wait
- * but for room. A worker carries out those with memory of a device, which the library copies piece
- * by piece, at the speed of the other PE. */
+ * but for room. A worker carries out long ones with memory of a device, which the library copies
+ * piece by piece, at the speed of the other PE, and those that fill it with another PE's data. */
 #include <shmem/constants.h>
 
 #include "core/amo.h"
-#include "core/memory/staged.h"
+#include "core/memory/pipeline.h"
 #include "core/rma.h"
 #include "core/signal.h"
 #include "stream/ops.h"
@@ -125,18 +125,29 @@ static const struct sy_stream_kind kinds_of_device[] = {
 };
 #undef OF_DEVICE
 
+static size_t transfer_bytes(enum sy_stream_transfer what, const union sy_stream_to *to)
+{
+    bool strided = what == SY_STREAM_IPUT || what == SY_STREAM_IGET;
+
+    return strided ? to->strided.block * to->strided.blocks : to->rma.length;
+}
+
 /* All PEs of a space have the same windows, so a symmetric address tells of the other PE's memory
- * too. */
+ * too. A short put waits for nothing but room, a short get for what it brings to a device. */
 static const struct sy_stream_kind *transfer_kind(enum sy_stream_transfer what,
                                                   const union sy_stream_to *to)
 {
     unsigned window;
     uint64_t offset;
 
-    if (what < SY_COUNT(kinds_of_device) && (sy_staged_has(to->rma.dest, &window, &offset) ||
-                                             sy_staged_has(to->rma.source, &window, &offset)))
-        return &kinds_of_device[what];
-    return &kinds[what];
+    if (what >= SY_COUNT(kinds_of_device))
+        return &kinds[what];
+    bool to_device = sy_staged_has(to->rma.dest, &window, &offset);
+    if (!to_device && !sy_staged_has(to->rma.source, &window, &offset))
+        return &kinds[what];
+    bool fills_device = to_device && (what == SY_STREAM_GET || what == SY_STREAM_IGET);
+    return fills_device || transfer_bytes(what, to) >= SY_PIPELINE_LEAST ? &kinds_of_device[what]
+                                                                         : &kinds[what];
 }
 
 void sy_stream_transfer(struct sy_stream *stream, const char *routine, enum sy_stream_transfer what,

@@ -26,10 +26,6 @@ _Static_assert(AHEAD == SY_BOUNCE_SLOTS, "a claim is for the pieces of a transfe
  * and to map takes as long for much as for little. */
 #define MAPPED_PIECE (8 * SY_PIPELINE_PIECE)
 
-/* The shortest transfer that goes through them. Shorter ones go in small messages: claiming slots
- * takes as long. */
-#define BOUNCE_LEAST ((size_t)64 << 10)
-
 /* ---- room ---- */
 
 /* One buffer is kept, since new pages cost as much as the copy. */
@@ -265,7 +261,7 @@ static void pipeline_all(struct moving *m)
 
 bool sy_pipeline_bounces(const struct sy_pipeline *p)
 {
-    return p->length >= BOUNCE_LEAST && sy_staged_is(p->target->window) &&
+    return p->length >= SY_PIPELINE_LEAST && sy_staged_is(p->target->window) &&
            !(sy_route_to(p->pe)->table->capabilities & SY_SERVES);
 }
 

@@ -8,6 +8,10 @@
 
 #define SY_PIPELINE_PIECE ((size_t)1 << 20)
 
+/* The shortest transfer that goes through another PE's bounce buffers. Shorter ones go in small
+ * messages: claiming slots takes as long. */
+#define SY_PIPELINE_LEAST ((size_t)64 << 10)
+
 /* One side of a transfer. */
 struct sy_staged_side {
     bool staged; /* in memory of a device of this PE */
