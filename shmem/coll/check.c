@@ -53,7 +53,8 @@ static unsigned coll_check_space(const void *address)
 
 static const char *coll_check_place(unsigned space)
 {
-    return sy_windows.entry[space].heap->name;
+    return space == SY_WINDOW_HEAP ? "symmetric heap or the executable's data"
+                                   : sy_windows.entry[space].heap->name;
 }
 
 static const char *coll_check_describe(const struct record *record, char *text, size_t room)
@@ -76,7 +77,7 @@ static const char *coll_check_describe(const struct record *record, char *text, 
 static void coll_check_explain(const struct record *mine, const struct record *other, int me,
                                int pe)
 {
-    char text[2][128];
+    char text[2][160];
     int routine = other->routine & ~STREAM;
     bool known = other->mark == mine->mark && routine >= SY_COLL_SYNC && routine <= SY_COLL_EXSCAN;
 
