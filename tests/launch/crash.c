@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 static volatile long zero;
+static long *gone; /* a block of the symmetric heap */
 static volatile int *volatile nowhere = (volatile int *)8;
 
 static __attribute__((noinline)) void wild_store(void)
@@ -40,6 +41,13 @@ static void *crash_in_thread(void *arg)
     return arg;
 }
 
+/* Uses symmetric memory after the library has ended, as a thread does that is left in a routine. */
+static void use_late(long *block)
+{
+    shmem_finalize();
+    *(volatile long *)block = 1;
+}
+
 static void in_child(void)
 {
     pid_t child = fork();
@@ -67,6 +75,8 @@ static void crash(const char *how)
         kill(getpid(), SIGSEGV);
     else if (!strcmp(how, "null"))
         shmemx_team_from_group(1, NULL, NULL, (void *)zero);
+    else if (!strcmp(how, "gone"))
+        use_late(gone);
     else if (!strcmp(how, "later")) {
         signal(SIGSEGV, own_handler);
         wild_store();
@@ -89,9 +99,11 @@ int main(int argc, char **argv)
     if (!strcmp(how, "before"))
         signal(SIGSEGV, own_handler);
     shmem_init();
+    gone = shmem_malloc(sizeof *gone);
     if (shmem_my_pe() == 1)
         crash(how);
-    shmem_barrier_all();
+    if (strcmp(how, "gone"))
+        shmem_barrier_all();
     shmem_finalize();
     return 0;
 }
