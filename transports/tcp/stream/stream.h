@@ -165,8 +165,8 @@ struct tcp_stream {
 
 /* What to say of a peer whose connection could not be added or changed. */
 #define TCP_UNWATCHED                                                                              \
-    "its connection cannot be watched; where there are too many, fs.epoll.max_user_watches "       \
-    "allows more"
+    "its connection cannot be watched: there are too many (fs.epoll.max_user_watches), or the "    \
+    "program has closed a descriptor of the library"
 
 /* Makes a stream without a connection of zeros. requests, replies: the producers' ends of its two
  * queues, of `buffer` bytes each. 0, or -errno with nothing to close. */
