@@ -290,10 +290,10 @@ int sy_mpi_check_size(const char *version, int size, struct sy_error *err)
         name, wanted, wanted, mpi, wanted);
 }
 
-bool sy_mpi_needs_pmix(void)
+bool sy_mpi_needs_pmix(const char *transports)
 {
     static const char sign[] = "Open MPI v";
-    const char *transports = secure_getenv("SHMEM_TRANSPORTS"), *version = NULL;
+    const char *version = NULL;
     struct mpi_library library;
     char text[LONGEST_VERSION];
 
@@ -301,7 +301,7 @@ bool sy_mpi_needs_pmix(void)
         return false;
     if (library.in_process && library_version("", text) && (version = strstr(text, sign)))
         version += strlen(sign);
-    if (!library.in_process && transports && strstr(transports, "mpi"))
+    if (!library.in_process && *transports != '^' && strstr(transports, "mpi"))
         version = secure_getenv("OMPI_VERSION"); /* mpirun's */
     return version && strtol(version, NULL, 10) >= 5;
 }

@@ -52,10 +52,10 @@ void sy_mpi_name(const char *version, char *name, size_t room);
  * MPI of another launcher makes N jobs of one. `version`: of MPI_Get_library_version. */
 int sy_mpi_check_size(const char *version, int size, struct sy_error *err);
 
-/* Whether this process has, or will have by SHMEM_TRANSPORTS, an Open MPI 5 that is not
- * initialised: where another has called PMIx_Init before, its MPI_Init does not learn which process
- * this is, and fails (seen with 5.0.7). */
-bool sy_mpi_needs_pmix(void);
+/* Whether this process has, or will have by `transports` (SHMEM_TRANSPORTS), an Open MPI 5 that is
+ * not initialised: where another has called PMIx_Init before, its MPI_Init does not learn which
+ * process this is, and fails (seen with 5.0.7). */
+bool sy_mpi_needs_pmix(const char *transports);
 
 /* What every bootstrap that joins an MPI's launcher asks at the end, with the PEs that it has
  * found: where MPI is initialised, this process has to be one of as many in it (-EPROTO), and none

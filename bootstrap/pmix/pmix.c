@@ -59,7 +59,7 @@ static const char *pmix_server(void)
     return NULL;
 }
 
-static int pmix_probe(struct sy_error *err)
+static int pmix_probe_for(const struct sy_host *host, struct sy_error *err)
 {
     struct pmix_library library;
     struct sy_error why = {""};
@@ -67,7 +67,7 @@ static int pmix_probe(struct sy_error *err)
     if (!secure_getenv("PMIX_NAMESPACE") || !secure_getenv("PMIX_RANK") || !pmix_server())
         return sy_fail(err, ENODEV,
                        "PMIX_NAMESPACE, PMIX_RANK and PMIX_SERVER_URI* are not all set");
-    if (sy_mpi_needs_pmix())
+    if (sy_mpi_needs_pmix(host->start->transports))
         return sy_fail(err, ENODEV, "Open MPI 5 begins only where nothing else has begun PMIx");
     if (sy_pmix_library_open(&library, &why) == 0)
         return 0;
@@ -326,7 +326,7 @@ SY_BOOTSTRAP_PLUGIN(pmix) = {
     .size = sizeof(struct sy_bootstrap),
     .name = "pmix",
     .priority = 90,
-    .probe = pmix_probe,
+    .probe_for = pmix_probe_for,
     .open = pmix_open,
     SY_TREE_MEMBERS,
     .abort = pmix_end_job,

@@ -42,7 +42,8 @@ struct sy_start {
     long pe, npes;        /* below 0, 0: not said */
     const char *root;     /* "HOST:PORT" where PE 0 listens, or "" */
     const char *secret_file;
-    const char *job_id; /* tells this job from others that have the same secret */
+    const char *job_id;     /* tells this job from others that have the same secret */
+    const char *transports; /* SHMEM_TRANSPORTS: "auto", "a,b" in this order, "^a" all but a */
 };
 
 /* What this PE reports to the launcher, which so tells a finished PE from a lost one. */
@@ -133,6 +134,9 @@ struct sy_bootstrap {
     /* Takes leave of the launcher, perhaps again. Other threads may be inside any of these calls,
      * or watch the descriptor of wait_fd: all of it stays. */
     void (*leave)(void *self);
+
+    /* As probe, which it replaces, where the answer depends on settings too (host->start). */
+    int (*probe_for)(const struct sy_host *host, struct sy_error *err);
 };
 
 #ifdef SY_BUILTIN_PLUGIN

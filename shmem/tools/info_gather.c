@@ -75,7 +75,7 @@ static void info_gather_add_options(struct info *info, const char *plugin,
                                     const struct sy_option *all, void *settings, size_t size)
 {
     struct sy_option *rows = info_gather_new_rows(info, all);
-    const char *at = sy_config.transports;
+    const char *at = sy_config.start.transports;
     struct sy_error err = {""};
     size_t length = strlen(plugin);
     char name[64];

@@ -82,15 +82,22 @@ static int higher_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+static int boot_probe(const struct sy_bootstrap *b, const struct sy_host *host,
+                      struct sy_error *err)
+{
+    return b->probe_for ? b->probe_for(host, err) : b->probe(err);
+}
+
 /* Probes opened plugins in order. *yes becomes the index of the first that knows its launcher. */
-static int boot_ask(struct sy_plugin *plugins, size_t count, size_t *yes, struct sy_error *err)
+static int boot_ask(struct sy_plugin *plugins, size_t count, size_t *yes,
+                    const struct sy_host *host, struct sy_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         const struct sy_bootstrap *b = plugins[i].table;
         struct sy_error why = {""};
         if (b->priority < 0)
             continue;
-        int rc = b->probe(&why);
+        int rc = boot_probe(b, host, &why);
         sy_log(SY_LOG_DEBUG, "boot", "bootstrap %s: %s", plugins[i].name,
                rc ? why.text : "this launcher");
         if (!rc) {
@@ -105,7 +112,8 @@ static int boot_ask(struct sy_plugin *plugins, size_t count, size_t *yes, struct
                    "SHMEM_DEBUG=boot shows what each one looked for");
 }
 
-static bool boot_choose_hinted(const struct sy_plugin *found, size_t count)
+static bool boot_choose_hinted(const struct sy_plugin *found, size_t count,
+                               const struct sy_host *host)
 {
     const char *name = secure_getenv(HINT);
     struct sy_error why = {""};
@@ -113,7 +121,7 @@ static bool boot_choose_hinted(const struct sy_plugin *found, size_t count)
     for (size_t i = 0; name && i < count; i++) {
         if (strcmp(found[i].name, name) != 0 || open_found(&found[i], &chosen, &why))
             continue;
-        if (!((const struct sy_bootstrap *)chosen.table)->probe(&why)) {
+        if (!boot_probe(chosen.table, host, &why)) {
             sy_log(SY_LOG_DEBUG, "boot", "bootstrap %s: this launcher (" HINT ")", name);
             return true;
         }
@@ -135,7 +143,8 @@ static int boot_none_found(struct sy_error *err)
 }
 
 /* Opens all bootstrap plugins and keeps the one that recognises its launcher. */
-static int boot_choose_from(const struct sy_plugin *names, size_t found, struct sy_error *err)
+static int boot_choose_from(const struct sy_plugin *names, size_t found, const struct sy_host *host,
+                            struct sy_error *err)
 {
     size_t opened = 0, yes = 0;
     struct sy_plugin *plugins = calloc(found + 1, sizeof *plugins);
@@ -152,7 +161,7 @@ static int boot_choose_from(const struct sy_plugin *names, size_t found, struct 
         rc = boot_none_found(err);
     if (!rc) {
         qsort(plugins, opened, sizeof *plugins, higher_first);
-        rc = boot_ask(plugins, opened, &yes, err);
+        rc = boot_ask(plugins, opened, &yes, host, err);
     }
     for (size_t i = 0; plugins && i < opened; i++) {
         if (!rc && i == yes)
@@ -164,17 +173,17 @@ static int boot_choose_from(const struct sy_plugin *names, size_t found, struct 
     return rc;
 }
 
-static int boot_choose_auto(struct sy_error *err)
+static int boot_choose_auto(const struct sy_host *host, struct sy_error *err)
 {
     size_t count;
     struct sy_plugin *found = sy_plugins_find("bootstrap", &count);
-    int rc = boot_choose_hinted(found, count) ? 0 : boot_choose_from(found, count, err);
+    int rc = boot_choose_hinted(found, count, host) ? 0 : boot_choose_from(found, count, host, err);
 
     sy_plugins_free(found, count);
     return rc;
 }
 
-static int boot_choose_named(const char *name, struct sy_error *err)
+static int boot_choose_named(const char *name, const struct sy_host *host, struct sy_error *err)
 {
     struct sy_error why = {""};
     int rc = sy_plugin_open("bootstrap", name, SY_BOOTSTRAP_ABI, sizeof stubs, &stubs, &chosen,
@@ -182,7 +191,7 @@ static int boot_choose_named(const char *name, struct sy_error *err)
 
     if (rc)
         return sy_fail(err, -rc, "SHMEM_BOOTSTRAP=%s: %s", name, why.text);
-    rc = ((const struct sy_bootstrap *)chosen.table)->probe(&why);
+    rc = boot_probe(chosen.table, host, &why);
     if (!rc || rc == -EEXIST) /* EEXIST: an objection that naming the plugin overrules */
         return 0;
     sy_plugin_close(&chosen);
@@ -253,7 +262,8 @@ int sy_boot_open(const char *wanted, struct sy_options *options, const struct sy
         *job = joined;
         return boot_add_options(sy_boot, options, err);
     }
-    int rc = !strcmp(wanted, "auto") ? boot_choose_auto(err) : boot_choose_named(wanted, err);
+    int rc = !strcmp(wanted, "auto") ? boot_choose_auto(host, err)
+                                     : boot_choose_named(wanted, host, err);
     if (rc)
         return rc;
     struct sy_error why = {""};

@@ -16,7 +16,6 @@
 
 struct sy_config sy_config = {.debug = "",
                               .bootstrap = "auto",
-                              .transports = "auto",
                               .routes = "",
                               .symmetric_numa = "",
                               .symmetric_file = "",
@@ -32,7 +31,8 @@ struct sy_config sy_config = {.debug = "",
                                         .pe = -1,
                                         .root = "",
                                         .secret_file = "",
-                                        .job_id = ""}};
+                                        .job_id = "",
+                                        .transports = "auto"}};
 
 /* What a set is read into, and the two settings that are used where they are read: files by
  * sy_options_read_files, plugins by sy_plugins_find. */
@@ -70,7 +70,7 @@ static const struct sy_option rows[] = {
     {"bootstrap", SY_OPTION_STRING, 0, AT(config.bootstrap), "auto", NULL, 0, 0, NULL,
      "How a process learns which PE of which job it is: the name of a bootstrap plugin, or auto to "
      "find out from the environment"},
-    {"transports", SY_OPTION_STRING, SY_OPTION_JOB, AT(config.transports), "auto", NULL, 0, 0, NULL,
+    {"transports", SY_OPTION_STRING, SY_OPTION_JOB, AT(config.start.transports), "auto", NULL, 0, 0, NULL,
      "Names of transport plugins in the order they are tried, divided by commas, with ? behind one that may "
      "be missing or fail, and @ and a word where one is used more than once, as in name@a,name@b; or ^ and the "
      "names of those that are not to be used; or auto for all that work here"},

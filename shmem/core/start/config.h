@@ -14,7 +14,6 @@ struct sy_config {
     size_t symmetric_size; /* SHMEM_SYMMETRIC_SIZE, bytes */
 
     const char *bootstrap;   /* SHMEM_BOOTSTRAP: "auto" or a name */
-    const char *transports;  /* SHMEM_TRANSPORTS: "auto", "a,b" in this order, "^a" all but a */
     struct sy_start start;   /* SHMEM_INIT_TIMEOUT, SHMEM_CONTROL_*, SHMEM_PE, ... */
     double stall_report;     /* SHMEM_STALL_REPORT, seconds that a wait lasts; 0: never */
     double deadlock_timeout; /* SHMEM_DEADLOCK_TIMEOUT, seconds; 0: never */

@@ -216,7 +216,7 @@ static int world_start(struct sy_error *err)
     if (!rc)
         rc = sy_route_rules_open(sy_config.routes, options, err);
     if (!rc)
-        rc = sy_routes_load(sy_config.transports, options, err);
+        rc = sy_routes_load(sy_config.start.transports, options, err);
     host.unattended = sy_config.progress == SY_PROGRESS_POLLING;
     if (!rc)
         rc = sy_routes_open(&host, false, err);
