@@ -8,6 +8,7 @@
 #include "core/wait/progress.h"
 #include "core/route/route.h"
 #include "core/wait/sleep.h"
+#include "core/wait/wait.h"
 #include "suite.h"
 
 #define ROUNDS  5000
@@ -32,6 +33,13 @@ void sy_progress_hand_back(void)
 void sy_progress_awake(void)
 {
     awake += !sy_sleep_anybody();
+}
+
+static const uint32_t *roused; /* the word of which somebody was woken last */
+
+void sy_wait_wake(const uint32_t *word)
+{
+    roused = word;
 }
 
 /* One transport, whose descriptor is a pipe. */
@@ -79,6 +87,25 @@ START_TEST(test_moved_before)
     sy_sleep_moved();
     ck_assert(sy_sleep_until_arrival(count, FOREVER));
     ck_assert(!sy_sleep_until_arrival(sy_sleep_count(), 1000000));
+}
+END_TEST
+
+/* A thread that sleeps on a word is woken once what it waits for is there. */
+START_TEST(test_word)
+{
+    uint32_t word = 1;
+
+    sy_sleep.bits = 6;
+    atomic_store(&sy_sleep.word, &word);
+    sy_sleep_moved();
+    ck_assert_ptr_null(roused);
+    word = 5;
+    sy_sleep_moved();
+    ck_assert_ptr_eq(roused, &word);
+    atomic_store(&sy_sleep.word, NULL);
+    roused = NULL;
+    sy_sleep_moved();
+    ck_assert_ptr_null(roused);
 }
 END_TEST
 
@@ -144,6 +171,7 @@ int main(void)
     tcase_add_test(cases, test_nothing);
     tcase_add_test(cases, test_arrival);
     tcase_add_test(cases, test_moved_before);
+    tcase_add_test(cases, test_word);
     tcase_add_test(cases, test_closed);
     tcase_add_test(cases, test_rings);
     suite_add_tcase(suite, cases);

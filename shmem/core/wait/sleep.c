@@ -9,6 +9,7 @@
 #include "core/wait/progress.h"
 #include "core/route/route.h"
 #include "core/wait/sleep.h"
+#include "core/wait/wait.h"
 #include "util/denied.h"
 #include "util/error.h"
 
@@ -88,5 +89,8 @@ void sy_sleep_moved(void)
         ssize_t put = write(wake_fd, &one, sizeof one);
         (void)put;
     }
+    const uint32_t *word = atomic_load(&sy_sleep.word);
+    if (word && __atomic_load_n(word, __ATOMIC_ACQUIRE) & sy_sleep.bits)
+        sy_wait_wake(word);
     sy_sleep_polled();
 }

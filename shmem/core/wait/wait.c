@@ -74,25 +74,27 @@ static struct {
     bool polls;       /* transports, while it waits */
     bool descriptors; /* transports have some, on which a waiting thread may sleep */
     bool takes_over;  /* from the progress thread, as soon as it waits */
+    bool tells;       /* each transport through which data arrive has a descriptor */
     bool by_arrival; /* all that other PEs write here comes through a transport with a descriptor */
     bool sleeps_soon; /* where others compute: PEs outnumber processors, and arrivals end a sleep */
-    bool alone;       /* and no other thread of this PE ends a wait */
+    bool alone;       /* no other thread of this PE ends a wait */
     unsigned polled;  /* transports */
 } policy;
 
 static void wait_find_transports(bool alone)
 {
     policy.polled = 0;
-    policy.by_arrival = sy_hot.carries && !sy_routes.maps;
+    policy.tells = true;
     for (unsigned i = 0; i < sy_routes.count; i++) {
         const struct sy_route_transport *t = &sy_routes.transport[i];
         policy.polled += t->polled;
         policy.descriptors |= t->wait_fd >= 0;
         if (t->carries && t->wait_fd < 0)
-            policy.by_arrival = false;
+            policy.tells = false;
     }
+    policy.by_arrival = policy.tells && sy_hot.carries && !sy_routes.maps;
     policy.takes_over = policy.crowded && policy.descriptors;
-    policy.alone = policy.by_arrival && alone;
+    policy.alone = alone;
     policy.polls = policy.polled > 0;
 }
 
@@ -197,20 +199,35 @@ static _Thread_local struct {
     uint32_t bits, asleep;
 } awaited;
 
+/* Whether who sleeps on the word is woken: by PEs that have it mapped, and by the progress thread
+ * where others change it. told: as in wait_sleep_length. */
+static bool wait_word_wakes(bool told)
+{
+    return awaited.word && told && policy.tells && policy.alone && sy_routes.maps &&
+           sy_progress_tells() && (policy.takes_over || took_over);
+}
+
 /* Where the bits come first, or another bit changes, the kernel does not let the thread sleep. The
- * word may be shared, so this is no private futex. */
+ * word may be shared: no private futex. The transports are left to the progress thread. */
 static void wait_sleep_on_word(uint64_t length)
 {
-    uint32_t value = __atomic_or_fetch(awaited.word, awaited.asleep, __ATOMIC_SEQ_CST);
     struct timespec time = {(time_t)(length / 1000000000), (long)(length % 1000000000)};
 
+    sy_sleep.bits = awaited.bits;
+    atomic_store(&sy_sleep.word, awaited.word);
+    if (policy.descriptors)
+        sy_progress_hand_back();
+    uint32_t value = __atomic_or_fetch(awaited.word, awaited.asleep, __ATOMIC_SEQ_CST);
     if (!(value & awaited.bits))
         syscall(SYS_futex, awaited.word, FUTEX_WAIT, value, &time, NULL, 0);
+    if (policy.descriptors)
+        sy_progress_take_over();
+    atomic_store(&sy_sleep.word, NULL);
 }
 
 static bool wait_sleep(uint64_t length, bool on_descriptors)
 {
-    if (on_descriptors)
+    if (on_descriptors && !wait_word_wakes(true))
         return sy_sleep_until_arrival(counted, length);
     if (awaited.word)
         wait_sleep_on_word(length);
@@ -247,7 +264,9 @@ static void wait_sleep_briefly(uint64_t waited, bool ends)
     if (done > 0)
         moved_at = sy_clock_ns();
     else
-        sleep_due = wait_sleep_length(waited, done == 0, policy.crowded || took_over);
+        sleep_due = wait_word_wakes(done == 0)
+                        ? wait_safe_length(waited)
+                        : wait_sleep_length(waited, done == 0, policy.crowded || took_over);
 }
 
 /* Takes the sleep that wait_sleep_briefly has prepared; false: there is none. */
