@@ -60,8 +60,7 @@ static void measure_limit_time(int fd, int milliseconds)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/* Echoes round trips, an 'x' each; receives the bulk data, of zeros, up to their end, and confirms.
- */
+/* Echoes round trips, an 'x' each; receives the bulk data, zeros, up to their end, and confirms. */
 static bool measure_serve(int fd, const char *token)
 {
     static char buffer[PIECE];

@@ -34,8 +34,7 @@ enum sy_pmi_mpi {
 };
 enum sy_pmi_mpi sy_pmi_mpi(void);
 
-/* Where the server is, from the environment: 0, -ENODEV: not said, or another error with its cause.
- */
+/* Where the server is, from the environment: 0, -ENODEV: not said, or an error with its cause. */
 int sy_pmi_find(struct sy_error *err);
 
 /* version: 1, 2, or 0 for the first that the server takes. */

@@ -1,5 +1,4 @@
-/* The bootstrap of last resort: a program that was started without a launcher is a job of one PE.
- */
+/* The bootstrap of last resort: a program started without a launcher is a job of one PE. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

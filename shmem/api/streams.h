@@ -8,8 +8,7 @@
 /* The routine's name: it is defined as p and its name. */
 #define SY_ROUTINE (__func__ + 1)
 
-/* Defines shmemx_NAME_on_stream; the stream follows its other PARAMETERS, which are in parentheses.
- */
+/* Defines shmemx_NAME_on_stream; the stream follows its other PARAMETERS, in parentheses. */
 #define SY_DEFINE_ON_STREAM(RESULT, NAME, PARAMETERS, ...)                                         \
     SY_DEFINE(RESULT, shmemx_##NAME##_on_stream, (SY_UNWRAP PARAMETERS, shmemx_stream_t stream),   \
               __VA_ARGS__)

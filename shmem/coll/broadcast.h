@@ -10,8 +10,7 @@
 void sy_broadcast(const struct sy_group *group, void *dest, const void *source, size_t length,
                   int root);
 
-/* sy_broadcast for a team that is spread over several nodes (broadcast_nodes.c); length is not 0.
- */
+/* sy_broadcast for a team spread over several nodes (broadcast_nodes.c); length is not 0. */
 void sy_broadcast_nodes(const struct sy_group *group, void *dest, const void *source, size_t length,
                         int root);
 

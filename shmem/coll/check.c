@@ -89,8 +89,7 @@ static void coll_check_explain(const struct record *mine, const struct record *o
         known ? coll_check_describe(other, text[1], sizeof text[1]) : "another routine");
 }
 
-/* Whether two members do the same with their data, in the same or the profiling interface's name.
- */
+/* Whether two members do the same with their data, by the same or the profiling name. */
 static bool coll_check_names_match(const struct record *a, const struct record *b)
 {
     if ((a->routine & ~STREAM) < SY_COLL_REDUCE)

@@ -1,5 +1,4 @@
-/* What the data collectives share: access to members' memory by pieces, and the order of members.
- */
+/* What data collectives share: access to members' memory by pieces, and the order of members. */
 #ifndef SY_COLL_DATA_H
 #define SY_COLL_DATA_H
 

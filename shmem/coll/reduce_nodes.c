@@ -20,8 +20,7 @@ _Static_assert(FLAG_FOLD >= SY_TREE_PLACES, "a flag is missing for the tree");
  * or from a child. */
 enum { PART_MINE, PART_FOLD, PART_RESULT, PART_ROUND };
 
-/* What a message costs, in bytes that a line carries meanwhile: as machines with sockets have it.
- */
+/* What a message costs, in bytes that a line carries meanwhile, as with sockets. */
 #define MESSAGE_BYTES ((size_t)40 << 10)
 
 /* A leader's part of one exchange. */

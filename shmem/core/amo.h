@@ -139,8 +139,7 @@ static inline void sy_amo_unbits(void *value, size_t width, uint64_t bits)
         memcpy(value, &bits, sizeof bits);
 }
 
-/* A nonblocking operation: *result receives the old value, `width` bytes, no later than on quiet.
- */
+/* A nonblocking operation: *result gets the old value, `width` bytes, no later than on quiet. */
 SY_INLINE void sy_amo_start(shmem_ctx_t ctx, enum sy_amo_op op, void *address, unsigned width,
                             uint64_t operand, uint64_t compare, void *result, int pe)
 {

@@ -20,8 +20,7 @@ extern _Thread_local const char *sy_callsite_asked SY_HIDDEN;
  * does not show it. */
 void sy_callsite_text(char *text, size_t room) __attribute__((cold));
 
-/* Loads the library that the first search needs, which a handler of a fatal signal should not do.
- */
+/* Loads the library that the first search needs, which a fatal signal's handler should not. */
 void sy_callsite_prepare(void);
 
 #endif

@@ -132,8 +132,7 @@ static void crash_explain(const void *address, uintptr_t pointer)
             strcmp(found.name, "[stack]") ? "" : ", the limit of `ulimit -s` for this PE");
 }
 
-/* Explains an access to memory that is mapped and has no page any more: of this PE or another one.
- */
+/* Explains an access to memory that is mapped and has lost its page: of this PE or another. */
 static void crash_explain_lost(uintptr_t at)
 {
     struct sy_mapping lost;

@@ -126,8 +126,7 @@ struct sy_target sy_rma_target(const char *what, const void *address, size_t len
     return target;
 }
 
-/* SHMEM_CHECK: source and destination on this PE itself overlap, so the result would be undefined.
- */
+/* SHMEM_CHECK: source and destination overlap on this PE, so the result would be undefined. */
 static void core_rma_check_overlap(const char *what, const char *here, const void *local,
                                    size_t length)
 {

@@ -32,8 +32,7 @@ static struct sy_staged_side rma_staged_local(const char *what, const void *loca
     return side;
 }
 
-/* Finds the other side where it is this PE's memory or mapped. False: the transport moves the data.
- */
+/* Finds the other side where it is this PE's or mapped. False: the transport moves the data. */
 static bool rma_staged_near(const struct sy_target *target, int pe, struct sy_staged_side *side)
 {
     *side = (struct sy_staged_side){.window = target->window,
@@ -210,8 +209,7 @@ static void rma_staged_pack_out(const struct packing *p, size_t first, size_t bl
     }
 }
 
-/* Unpacks blocks to the device. What is between them is not written: others may write it meanwhile.
- */
+/* Unpacks blocks to the device. What is between them is not written: others may write it. */
 static void rma_staged_pack_in(const struct packing *p, size_t first, size_t blocks)
 {
     size_t block = p->s->block;

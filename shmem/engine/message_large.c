@@ -43,8 +43,7 @@ static bool message_large_is_empty(const struct sy_message_pieces *pieces)
     return message_large_get(&pieces->begun) == message_large_get(&pieces->over);
 }
 
-/* The number of a piece. Both sides count the pieces of a direction, in the order of their records.
- */
+/* The number of a piece. Both sides count a direction's pieces, in the order of their records. */
 static uint64_t message_large_number(uint64_t index, unsigned kind)
 {
     return index * 2 + kind;

@@ -60,8 +60,7 @@ static inline void sy_regions_ensure(struct sy_regions *regions)
         sy_regions_fill(regions);
 }
 
-/* Whether all memory of all PEs of this node is mapped here, as far as it was there at the start.
- */
+/* Whether all memory of this node's PEs is mapped here, as far as it was there at the start. */
 bool sy_regions_serves_node(struct sy_regions *regions);
 
 /* Whether a region of the PE with this number on the node is mapped here. */

@@ -15,8 +15,7 @@ struct sy_device_instance {
  * work; any thread. */
 const struct sy_device_instance *sy_device_open(int type, struct sy_error *err);
 
-/* What a call of a plugin has answered, as 0 or -errno; err has words where the plugin gave none.
- */
+/* What a call of a plugin has answered, 0 or -errno; err has words where the plugin gave none. */
 int sy_device_answer(const struct sy_device *table, int rc, struct sy_error *err);
 
 /* Closes all; their pools are gone. */

@@ -245,8 +245,7 @@ void sy_point_await(struct sy_point *point, const char *routine);
  * want of memory. */
 int sy_stream_gate(struct sy_stream *stream, const char *routine, struct sy_point *point);
 
-/* Has the proxy reach the point when all is complete that has been added; takes over a reference.
- */
+/* Has the proxy reach the point when all that was added is complete; takes over a reference. */
 void sy_stream_mark(struct sy_stream *stream, const char *routine, struct sy_point *point);
 
 /* Has the proxy call fn, which must not block, when all is complete that has been added; without

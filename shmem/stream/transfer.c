@@ -78,8 +78,7 @@ static enum sy_step transfer_quiet(struct sy_stream_op *op)
     return SY_STEP_DONE;
 }
 
-/* Nothing is under way to any PE when this operation begins; it checks that the PEs it names exist.
- */
+/* Nothing is under way to any PE when this begins; it checks that the PEs it names exist. */
 static enum sy_step transfer_pe_quiet(struct sy_stream_op *op)
 {
     const int *pes = op->to.rma.source;

@@ -38,8 +38,7 @@ static void child_open_standard(void)
     }
 }
 
-/* Hides the socket of an outer job: this oshrun may be run by a PE, and its PEs must not hold that.
- */
+/* Hides the socket of an outer job: this oshrun may be a PE's, and its PEs must not hold that. */
 static void child_hide_outer_socket(void)
 {
     struct stat st;

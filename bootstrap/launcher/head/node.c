@@ -455,8 +455,7 @@ static void node_heartbeat(struct ev_loop *loop, ev_timer *timer, int events)
         if (!run->node[i].local && node_has_agent(&run->node[i]))
             node_listen_to(&run->node[i], now);
     }
-    /* Behind the looks: it makes all carriers ready to run, and while one is ready nothing counts.
-     */
+    /* Behind the looks: it makes all carriers ready to run, and while one is nothing counts. */
     sy_nodes_send(run, SY_DAEMON_PING, 0);
 }
 

@@ -142,8 +142,7 @@ static void head_run_fill_spec(struct sy_run *run, struct sy_node *node,
     spec->program = programs;
 }
 
-/* Assigns the PEs to their hosts' specs, in one pass over the PEs: there may be thousands of both.
- */
+/* Assigns the PEs to their hosts' specs, in one pass: there may be thousands of both. */
 static void head_run_assign_pes(struct sy_run *run)
 {
     const struct sy_flags *flags = run->flags;

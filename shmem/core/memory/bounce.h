@@ -29,8 +29,7 @@ struct sy_bounce {
     unsigned first;
 };
 
-/* Claims SY_BOUNCE_SLOTS slots. Waits while others have them; their holders go on without this PE.
- */
+/* Claims SY_BOUNCE_SLOTS slots. Waits while others have them; these go on without this PE. */
 void sy_bounce_claim(struct sy_bounce *bounce, const char *what, shmem_ctx_t ctx, int pe);
 
 /* Nothing is under way with them any more. */

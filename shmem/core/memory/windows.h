@@ -66,8 +66,7 @@ struct sy_hot_space {
  * that checks and explains, before initialisation, after finalisation, and under SHMEM_CHECK. */
 struct sy_hot {
     unsigned npes;
-    /* Handles up to this one are no contexts, or have to be looked up: all are under SHMEM_CHECK.
-     */
+    /* Handles up to this are no contexts, or have to be looked up: all are under SHMEM_CHECK. */
     uintptr_t not_ctx;
     bool carries; /* some data goes through a transport's calls, so quiet and fence concern it */
     unsigned char looks; /* SY_LOOKS_: which looks at mapped memory poll transports now and then */

@@ -1,5 +1,4 @@
-/* The transports of the job, gathered and connected: see route_job.h. Contains no transport's name.
- */
+/* The transports of the job, gathered and connected: see route_job.h. No transport is named. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,8 +221,7 @@ static void route_job_leave_out(struct sy_route_job *job, unsigned i, int rc, co
     job->kind[i].own = -1;
 }
 
-/* Connects all transports in the order of the job, since a connect may wait for that of other PEs.
- */
+/* Connects all transports in the job's order, since a connect may wait for that of other PEs. */
 int sy_route_job_connect(struct sy_route_job *job, double seconds, struct sy_error *err)
 {
     for (unsigned i = 0; i < job->count; i++) {

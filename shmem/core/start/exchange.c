@@ -108,8 +108,7 @@ static int start_exchange_check_packs(char *all, size_t stride, struct sy_error 
 
 /* ---- settings that must be the same on all PEs ---- */
 
-/* A setting that must be the same everywhere, by hashes: PEs may have other plugins, with others.
- */
+/* A setting that must be the same everywhere, by hashes: PEs may have other plugins. */
 struct setting {
     uint32_t name, value;
 };

@@ -248,8 +248,7 @@ static bool wait_blocked_stays_outstanding(void)
     }
 }
 
-/* Whether a handler of the program's, not the library's, may end a wait. Those of crashes do not.
- */
+/* Whether a handler of the program's, not the library's, may end a wait. Crashes' do not. */
 static bool wait_blocked_has_handlers(void)
 {
     static const unsigned long crashes = 1UL << SIGSEGV | 1UL << SIGBUS | 1UL << SIGFPE |

@@ -12,8 +12,7 @@ void sy_blocked_threads_end(void);
  * at the end of their stack. */
 void sy_blocked_threads_base(const void *address);
 
-/* From here on a thread of the library issues operations, beside those of the program. Any thread.
- */
+/* From here on a thread of the library issues operations, beside the program's. Any thread. */
 void sy_blocked_threads_issue(void);
 
 /* Which wait this PE is in, with SY_BLOCKED_ flags and for how many seconds; 0: it is not blocked:

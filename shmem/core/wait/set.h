@@ -26,8 +26,7 @@
 
 struct sy_set;
 
-/* The first variable from index i on that is not left out and that stands so to its value; or end.
- */
+/* The first variable from index i on, not left out, that stands so to its value; or end. */
 typedef size_t sy_set_search(const struct sy_set *set, int cmp, size_t i, size_t end);
 
 struct sy_set {
@@ -54,8 +53,7 @@ size_t sy_set_against(const struct sy_set *set, size_t i);
 /* Whether all are left out. */
 bool sy_set_is_empty(const struct sy_set *set);
 
-/* One that satisfies its comparison, the first in a circle that begins at `start`; or SY_SET_NONE.
- */
+/* One that satisfies its comparison, the first in a circle from `start` on; or SY_SET_NONE. */
 static inline size_t sy_set_any(const struct sy_set *set, size_t start)
 {
     size_t i = set->first(set, set->cmp, start, set->nelems);

@@ -32,8 +32,7 @@ void sy_sleep_close(void)
     wake_fd = -1;
 }
 
-/* The wake-up descriptor first, then those of the open transports, which become fewer at the end.
- */
+/* The wake-up descriptor first, then those of open transports, which become fewer at the end. */
 static nfds_t sleep_descriptors(struct pollfd *fd)
 {
     nfds_t count = 0;

@@ -146,8 +146,7 @@ static bool wait_stall_is_runnable(pid_t task)
     return sy_proc_state(sy_proc_of_thread(task, "stat", text)) == 'R';
 }
 
-/* The same for reports: where processors are few, a thread that waits may write no note for long.
- */
+/* The same for reports: where processors are few, a waiting thread may write no note for long. */
 static double wait_stall_waits(struct note *note, uint64_t now)
 {
     double waited = wait_stall_waited(note, now);

@@ -10,8 +10,7 @@
 
 enum { SLICE = 1000 /* milliseconds */ };
 
-/* Milliseconds for poll(), rounded up, so that a wait does not end a little early and begin anew.
- */
+/* Milliseconds for poll(), rounded up, so that a wait does not end early and begin anew. */
 static int io_slice(double seconds)
 {
     if (seconds <= 0)

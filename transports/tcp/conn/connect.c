@@ -252,8 +252,7 @@ static uint64_t connect_look_again(const struct tcp_attempt *attempt, uint64_t n
     return now + sy_tcp_patience(attempt->net, BUSY_WAIT << times);
 }
 
-/* Waits for the peer's connection, then tries again, at first over the address that was answered.
- */
+/* Waits for the peer's connection, then tries again, first over the address that was answered. */
 void sy_tcp_attempt_refused(struct tcp_attempt *attempt, unsigned candidate)
 {
     struct tcp_net *net = attempt->net;

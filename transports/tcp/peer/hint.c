@@ -367,8 +367,7 @@ static uint64_t hint_settle_due(struct tcp *tcp, uint64_t now)
     return next;
 }
 
-/* The timer may have expired early, for somebody else, so the rest of the time is asked for again.
- */
+/* The timer may have expired early, for somebody else, so the rest is asked for again. */
 void sy_tcp_hints_repeat(struct tcp *tcp)
 {
     uint64_t at = atomic_load_explicit(&tcp->hints.look_at, memory_order_relaxed), now, next;
