@@ -8,7 +8,8 @@
  *                              sources are overwritten as soon as the call returns
  *   storm forever [BYTES]      puts of so many bytes (8) and atomic operations, to be ended
  *   storm quiet SECONDS        no traffic for so long, then a little
- *   storm steady SECONDS       round trips for so long; the slow ones are reported
+ *   storm steady SECONDS [MICROSECONDS]  round trips for so long, with pauses of so many
+ *                              microseconds (0); the slow ones are reported
  *   storm syncs SECONDS        syncs for so long; the slowest is reported, memory stays untouched
  *   storm among SECONDS        among strangers: first contact, then round trips, none of which
  *                              makes both PEs spend much processor time
@@ -244,7 +245,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void steady(double length)
+static void steady(double length, unsigned pause)
 {
     enum { ROOM = 1 << 20 };
     static double times[ROOM];
@@ -256,6 +257,8 @@ static void steady(double length)
     while (n < ROOM && (begin = seconds()) < end) {
         shmem_uint64_atomic_fetch_inc(&sums[0], (me + (npes + 1) / 2) % npes);
         times[n++] = seconds() - begin;
+        if (pause)
+            usleep(pause);
     }
     shmem_barrier_all();
     qsort(times, n, sizeof *times, by_size);
@@ -396,7 +399,7 @@ int main(int argc, char **argv)
     else if (!strcmp(what, "forever"))
         forever((size_t)count);
     else if (!strcmp(what, "steady"))
-        steady((double)count);
+        steady((double)count, argc > 3 ? (unsigned)bytes : 0);
     else if (!strcmp(what, "syncs"))
         syncs((double)count);
     else if (!strcmp(what, "among"))
