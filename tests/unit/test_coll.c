@@ -317,6 +317,12 @@ static const struct placement {
 };
 enum { PLACEMENTS = sizeof placements / sizeof *placements };
 
+/* With SY_TEST_FULL so many collectives, else three fifths of them: each routine, and each length, has many in all placements. */
+static void set_rounds(long full)
+{
+    rounds = getenv("SY_TEST_FULL") ? full : full * 3 / 5;
+}
+
 /* With SY_TEST_FULL in thirty times as many orders. */
 static void run_all(const struct placement *p, const char *what, int seeds, void (*body)(struct sy_group *))
 {
@@ -330,14 +336,14 @@ static void run_all(const struct placement *p, const char *what, int seeds, void
 
 START_TEST(all_routines)
 {
-    rounds = 40;
+    set_rounds(40);
     run_all(&placements[_i], "storm", 1, storm);
 }
 END_TEST
 
 START_TEST(teams)
 {
-    rounds = 15;
+    set_rounds(15);
     if (placements[_i].npes > 1)
         run_all(&placements[_i], "teams", 1, storm_of_teams);
 }
@@ -347,7 +353,7 @@ END_TEST
 START_TEST(short_of_processors)
 {
     sy_world.nodes_crowd = true;
-    rounds = 30;
+    set_rounds(30);
     run_all(&placements[_i], "storm along trees", 1, storm);
     run_all(&placements[_i], "broadcasts along trees", 1, one_after_the_other);
     if (placements[_i].npes > 1) {
@@ -359,7 +365,7 @@ END_TEST
 
 START_TEST(active_sets)
 {
-    rounds = 15;
+    set_rounds(15);
     if (placements[_i].npes > 1)
         run_all(&placements[_i], "active sets", 1, storm_of_sets);
 }
@@ -396,7 +402,7 @@ enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 
 START_TEST(algorithms_by_name)
 {
-    rounds = 15;
+    set_rounds(15);
     sy_config = algorithms[_i].config;
     for (int p = 0; p < PLACEMENTS; p++)
         run_all(&placements[p], algorithms[_i].name, 1, storm);
@@ -492,7 +498,7 @@ END_TEST
 
 START_TEST(memory_of_a_device)
 {
-    rounds = 15;
+    set_rounds(15);
     sy_staged_windows = 1;
     for (int p = 0; p < PLACEMENTS; p++)
         run_all(&placements[p], "memory of a device", 1, storm);
