@@ -2,7 +2,7 @@
 # lib.sh. The test defines
 #   start PES COMMAND...   runs it as a job
 #   killed                 the status of a job of which a PE was killed by signal 9
-# and calls judge NAME.
+# and calls judge NAME. SY_TEST_FULL=1: jobs of more numbers of PEs.
 export SHMEM_SYMMETRIC_SIZE=16M
 ulimit -c 0 # a core file of a large address space takes its time
 
@@ -112,7 +112,7 @@ judge()
     local pes program some="1 4"
     [ -z "${SY_TEST_FULL-}" ] || some="1 2 4 8"
     name=$1
-    for pes in 1 2 4 8; do
+    for pes in $some; do
         ends 0 $pes
         ends 7 $pes global_exit 7
         said '^unflushed$' out
