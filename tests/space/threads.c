@@ -1,7 +1,5 @@
 /* Threads that use one space while another thread makes and ends others, and one more makes and
- * ends streams.
- *
- *   threads [KIND [ROUNDS]]     the kind of memory of the space that is used; spaces made (15) */
+ * ends streams. Argument: the kind of memory of the space that is used. */
 #include <pthread.h>
 #include <shmemx.h>
 #include <stdlib.h>
@@ -12,10 +10,10 @@
 
 enum { THREADS = 3, MOST = 200000, SIZE = 1 << 20 };
 
+static int rounds = 6; /* with SY_TEST_FULL 15 */
 static long *words;
 static int to;
 static _Atomic int over;
-static int rounds = 15;
 static long added[THREADS];
 
 static void *use(void *arg)
@@ -129,8 +127,8 @@ int main(int argc, char **argv)
     void *made;
     int level;
 
-    if (argc > 2)
-        rounds = atoi(argv[2]);
+    if (getenv("SY_TEST_FULL"))
+        rounds = 15;
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level);
     to = (shmem_my_pe() + 1) % shmem_n_pes();
     if (strcmp(kind, "file") == 0)
