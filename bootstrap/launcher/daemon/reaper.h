@@ -1,7 +1,7 @@
-/* Processes do not outlive their job. PEs die with oshrun by themselves (child.h); processes that they
- * have started do not. While oshrun lives, such orphans become its children and are killed at the
- * end; if oshrun is killed, a reaper, which does nothing else, kills the PEs' process groups, and
- * what has left these lives on. */
+/* Processes do not outlive their job. PEs die with oshrun by themselves (child.h); processes that
+ * they have started do not. While oshrun lives, such orphans become its children and are killed at
+ * the end; if oshrun is killed, a reaper, which does nothing else, kills the PEs' process groups,
+ * and what has left these lives on. */
 #ifndef SY_LAUNCHER_REAPER_H
 #define SY_LAUNCHER_REAPER_H
 

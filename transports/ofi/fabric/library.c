@@ -32,25 +32,20 @@ static void *library_open(void)
     return handle;
 }
 
-/* The layer ofi_rxm keeps buffers for 4096 messages of 16 KiB, and clears them all: 70 MB a PE.
- * Transfers do not use them, and this transport's own messages are smaller and posted for.
- * libfabric reads these variables once, when it is first asked; what the user has set stays. */
-static void library_size_buffers(void)
+/* The layer ofi_rxm posts 4096 buffers of 16 KiB and clears them: 70 MB a PE. This transport's own
+ * messages have buffers (OFI_RECEIVES), and transfers use none. libfabric reads the variable once,
+ * when it is first asked; what the user has set stays. The size has to be that of all PEs, which
+ * may have used libfabric before, so it stays too. */
+static void library_post_less(void)
 {
-    static const struct {
-        const char *name, *value;
-    } sizes[] = {{"FI_OFI_RXM_BUFFER_SIZE", "8192"}, {"FI_OFI_RXM_MSG_RX_SIZE", "512"}};
-    _Static_assert(OFI_MESSAGE <= 8192, "one message fits a buffer");
-    bool own[SY_COUNT(sizes)];
+    static const char name[] = "FI_OFI_RXM_MSG_RX_SIZE";
+    bool own = !secure_getenv(name) && !setenv(name, "512", 0);
     struct fi_info *list = NULL;
 
-    for (size_t i = 0; i < SY_COUNT(sizes); i++)
-        own[i] = !getenv(sizes[i].name) && !setenv(sizes[i].name, sizes[i].value, 0);
     if (!sy_ofi_library.getinfo(FI_VERSION(1, 14), NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &list))
         sy_ofi_library.freeinfo(list);
-    for (size_t i = 0; i < SY_COUNT(sizes); i++)
-        if (own[i])
-            unsetenv(sizes[i].name);
+    if (own)
+        unsetenv(name);
 }
 
 int sy_ofi_load(struct ofi_state *ofi, struct sy_error *err)
@@ -68,6 +63,6 @@ int sy_ofi_load(struct ofi_state *ofi, struct sy_error *err)
 
     if (lacks)
         return ofi->host->fail(err, ENODEV, "%s has no %s", FILE_NAME, lacks);
-    library_size_buffers();
+    library_post_less();
     return 0;
 }
