@@ -95,7 +95,7 @@ START_TEST(test_word)
 {
     uint32_t word = 1;
 
-    sy_sleep.bits = 6;
+    atomic_store(&sy_sleep.bits, 6);
     atomic_store(&sy_sleep.word, &word);
     sy_sleep_moved();
     ck_assert_ptr_null(roused);

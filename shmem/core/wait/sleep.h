@@ -29,7 +29,7 @@ struct sy_sleep {
     _Atomic bool listened;   /* there has been a listener */
     void (*_Atomic listener)(void);
     uint32_t *_Atomic word; /* a thread sleeps until this has one of `bits`; or NULL */
-    uint32_t bits;
+    _Atomic uint32_t bits;
 } __attribute__((aligned(SY_LINE)));
 
 extern struct sy_sleep sy_sleep SY_HIDDEN;

@@ -213,16 +213,18 @@ static void wait_sleep_on_word(uint64_t length)
 {
     struct timespec time = {(time_t)(length / 1000000000), (long)(length % 1000000000)};
 
-    sy_sleep.bits = awaited.bits;
-    atomic_store(&sy_sleep.word, awaited.word);
-    if (policy.descriptors)
+    if (policy.descriptors) {
+        atomic_store(&sy_sleep.bits, awaited.bits);
+        atomic_store(&sy_sleep.word, awaited.word);
         sy_progress_hand_back();
+    }
     uint32_t value = __atomic_or_fetch(awaited.word, awaited.asleep, __ATOMIC_SEQ_CST);
     if (!(value & awaited.bits))
         syscall(SYS_futex, awaited.word, FUTEX_WAIT, value, &time, NULL, 0);
-    if (policy.descriptors)
+    if (policy.descriptors) {
         sy_progress_take_over();
-    atomic_store(&sy_sleep.word, NULL);
+        atomic_store(&sy_sleep.word, NULL);
+    }
 }
 
 static bool wait_sleep(uint64_t length, bool on_descriptors)
