@@ -10,7 +10,7 @@
 
 enum { THREADS = 3, MOST = 200000, SIZE = 1 << 20 };
 
-static int rounds = 6; /* with SY_TEST_FULL 15 */
+static int rounds = 6, endings = 8; /* with SY_TEST_FULL 15 and 60 */
 static long *words;
 static int to;
 static _Atomic int over;
@@ -99,7 +99,7 @@ static void end_at_once(void)
     shmemx_space_config_t config = {.device_type = SHMEMX_DEVICE_CPU, .size = 1 << 16};
     struct made made[ENDS], stays;
 
-    for (int i = 0; i < 4 * rounds; i++) {
+    for (int i = 0; i < endings; i++) {
         for (int k = 0; k < ENDS; k++)
             CHECK(shmemx_space_create(&config, &made[k].space, &made[k].team) == 0);
         CHECK(shmemx_space_create(&config, &stays.space, &stays.team) == 0);
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
     int level;
 
     if (getenv("SY_TEST_FULL"))
-        rounds = 15;
+        rounds = 15, endings = 60;
     shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level);
     to = (shmem_my_pe() + 1) % shmem_n_pes();
     if (strcmp(kind, "file") == 0)
