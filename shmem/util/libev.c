@@ -43,14 +43,6 @@ int sy_libev_open(struct sy_error *err)
     return 0;
 }
 
-bool sy_libev_epoll_lost(void)
-{
-    struct epoll_event event;
-
-    return sy_libev.epoll >= 0 && epoll_wait(sy_libev.epoll, &event, 1, 0) < 0 &&
-           (errno == EBADF || errno == EINVAL);
-}
-
 /* Tries epoll before libev uses it: libev takes any failure of epoll_ctl for one of the descriptor,
  * and then spins. */
 static int libev_try_epoll(int epoll, int event)
@@ -94,10 +86,6 @@ struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *er
         loop = sy_libev.loop_new_function(
             EVFLAG_NOENV | (no_epoll ? (unsigned)EVBACKEND_POLL : (unsigned)EVFLAG_AUTO));
         rc = loop ? 0 : ENOMEM;
-        /* The lowest number that was free, as for the trial. */
-        sy_libev.epoll = epoll;
-        if (sy_libev_epoll_lost())
-            sy_libev.epoll = -1;
     }
     if (rc)
         sy_fail(err, rc, "%s: %s%s%s", what, strerror(rc), rc == EMFILE ? "; raise ulimit -n" : "",

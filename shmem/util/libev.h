@@ -6,7 +6,6 @@
 #define SY_UTIL_LIBEV_H
 
 #include <ev.h>
-#include <stdbool.h>
 #include <switchyard/error.h>
 
 #include "util/bits.h"
@@ -29,7 +28,6 @@ struct sy_libev {
 #define SY_LIBEV_MEMBER(name) __typeof__(ev_##name) *name##_function;
     SY_LIBEV_FUNCTIONS(SY_LIBEV_MEMBER)
 #undef SY_LIBEV_MEMBER
-    int epoll; /* the descriptor on which the loop that was made last sleeps; -1: not known */
 };
 
 extern SY_HIDDEN struct sy_libev sy_libev;
@@ -41,9 +39,6 @@ int sy_libev_open(struct sy_error *err);
  * it can only abort. NULL with err. die: called with the name of the failed call where libev cannot
  * go on; does not return. */
 struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *err);
-
-/* Somebody has closed sy_libev.epoll: libev aborts when it is to watch anything more. */
-bool sy_libev_epoll_lost(void);
 
 #ifndef SY_LIBEV_ITSELF
 #define ev_loop_new     sy_libev.loop_new_function

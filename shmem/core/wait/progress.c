@@ -1,7 +1,6 @@
 /* See progress.h. The only file of the core that knows libev. Timers are descriptors, because
  * libev's own are rounded to milliseconds. */
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -158,30 +157,6 @@ static void wait_progress_disarm(void)
             sy_routes.transport[i].table->disarm(sy_routes.transport[i].self);
 }
 
-static void wait_progress_lost(const char *what, int fd)
-{
-    sy_fatal("%s: the program has closed descriptor %d, which is the library's, or has another "
-             "file there; it may close those that it has opened, and no others",
-             what, fd);
-}
-
-static void wait_progress_failed(const char *what)
-{
-    if ((errno == EBADF || errno == EINVAL) && sy_libev.epoll >= 0)
-        wait_progress_lost(what, sy_libev.epoll);
-    sy_fatal("%s: %s; are there too few descriptors (ulimit -n)?", what, strerror(errno));
-}
-
-/* libev aborts where a descriptor that it begins to watch has gone. */
-static void wait_progress_look_for_lost(void)
-{
-    if (sy_libev_epoll_lost())
-        wait_progress_lost("the progress thread", sy_libev.epoll);
-    for (unsigned i = 0; i < progress.watched; i++)
-        if (fcntl(progress.transport[i].fd, F_GETFD) < 0)
-            wait_progress_lost("the progress thread", progress.transport[i].fd);
-}
-
 static void wait_progress_event_mode(void)
 {
     if (progress.beat_ns)
@@ -189,7 +164,6 @@ static void wait_progress_event_mode(void)
     progress.beat_ns = 0;
     sy_progress_arm();
     sy_sleep_moved(); /* perhaps; transports need not know */
-    wait_progress_look_for_lost();
     for (unsigned i = 0; i < progress.watched; i++)
         ev_io_start(progress.loop, &progress.transport[i]);
 }
@@ -523,6 +497,14 @@ static int wait_progress_start_thread(struct sy_error *err)
     progress.running = true;
     sy_tell_usr1_begin(wait_progress_wake_for_report);
     return 0;
+}
+
+static void wait_progress_failed(const char *what)
+{
+    sy_fatal("%s: %s; %s", what, strerror(errno),
+             errno == EBADF
+                 ? "the program has closed a descriptor that is the library's, most likely"
+                 : "are there too few descriptors (ulimit -n)?");
 }
 
 int sy_progress_start(int mode, struct sy_error *err)
