@@ -145,8 +145,8 @@ static const struct sy_stream_kind *transfer_kind(enum sy_stream_transfer what,
     if (!to_device && !sy_staged_has(to->rma.source, &window, &offset))
         return &kinds[what];
     bool fills_device = to_device && (what == SY_STREAM_GET || what == SY_STREAM_IGET);
-    return fills_device || transfer_bytes(what, to) >= SY_PIPELINE_LEAST ? &kinds_of_device[what]
-                                                                         : &kinds[what];
+    bool waits = fills_device || transfer_bytes(what, to) >= SY_PIPELINE_LEAST;
+    return waits ? &kinds_of_device[what] : &kinds[what];
 }
 
 void sy_stream_transfer(struct sy_stream *stream, const char *routine, enum sy_stream_transfer what,

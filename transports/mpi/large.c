@@ -132,7 +132,7 @@ int mpi_large_progress(struct mpi_state *state)
     return 0;
 }
 
-/* Whoever has the lock is in MPI, perhaps copying, and would lose the processor to who looks. */
+/* Who has the lock is in MPI, perhaps copying, and would lose the processor to one who looks. */
 bool mpi_large_moves(struct mpi_state *state)
 {
     struct mpi_large *large = &state->large;

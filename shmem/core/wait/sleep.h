@@ -12,7 +12,12 @@
  *
  * One thread, the listener, sleeps without the descriptors and leaves them to the others: it is
  * told once by whoever has polled a transport. The same argument: it enters itself and then looks;
- * the others move and then look for it. */
+ * the others move and then look for it.
+ *
+ * Or the only thread that waits sleeps on a futex, the word it waits for, where PEs that have the
+ * word mapped wake it. It enters the word, leaves the transports to the progress thread, and
+ * then looks at the word as it sets the bit that asks for waking; that thread moves and then looks
+ * for a word whose bits have come. */
 #ifndef SY_CORE_SLEEP_H
 #define SY_CORE_SLEEP_H
 

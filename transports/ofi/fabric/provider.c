@@ -333,7 +333,7 @@ static void provider_set_traits(struct ofi_state *ofi, unsigned asked)
         .ticks = strstr(info->fabric_attr->prov_name, "ofi_rxd") != NULL,
         .tcp = sockets || provider_based_on(info->fabric_attr->prov_name, "tcp") ||
                provider_based_on(info->fabric_attr->prov_name, "net"),
-        /* The provider sockets sends an injected message only in a poll, and reports none. */
+        /* Provider sockets sends an injected message only in a poll, and does not report that. */
         .inject = sockets ? 0 : info->tx_attr->inject_size,
         .max_write = info->ep_attr->max_msg_size,
     };
