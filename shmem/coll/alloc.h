@@ -39,15 +39,19 @@ static inline size_t sy_alloc_name(const struct sy_arena *arena, const void *blo
     return (size_t)((const char *)block - arena->heap->base) + 1;
 }
 
-/* The block, if all members have got one; else NULL, and it is given back. */
+/* The block, if all members have got one; else NULL, and it is given back. No member goes on with
+ * NULL, to end the job perhaps, before it has been told why. */
 SY_INLINE void *sy_alloc_agreed(const struct sy_arena *arena, const struct sy_call *call,
                                 void *block, size_t alignment)
 {
+    struct sy_group group = sy_group_of_team(arena->team);
+
     if (sy_agree(arena->team, call, block != NULL))
         return block;
     if (block)
         sy_heap_free(arena->heap, block);
     sy_alloc_tell_once(arena, call, alignment, block != NULL);
+    sy_group_sync(&group);
     return NULL;
 }
 

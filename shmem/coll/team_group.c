@@ -73,18 +73,22 @@ static const char *team_group_unfit(const struct rank_info *info, const struct r
                : "is a PE of another job than the first one";
 }
 
-/* The PEs of the processes, in their order. -EINVAL: some process cannot be in a team. */
-static int team_group_list(const struct gathering *g, int *pe)
+/* The PEs of the processes, in their order. -EINVAL: some process cannot be in a team, and why has
+ * been told before any process goes on. */
+static int team_group_list(struct gathering *g, int *pe)
 {
     const struct rank_info *info = g->all;
+    char told = 1;
 
     for (int i = 0; i < g->of->size; i++) {
         const char *why = team_group_unfit(&info[i], &info[0]);
         if (why && info[0].pe == (sy_world.depth ? sy_world.pe : -1))
             sy_log(SY_LOG_WARN, "team", "%s: process %d of %d %s; no team is made", routine, i,
                    g->of->size, why);
-        if (why)
+        if (why) {
+            team_group_gather(g, &told, sizeof told);
             return -EINVAL;
+        }
         pe[i] = info[i].pe;
     }
     return 0;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/sync.h"
 #include "coll/team.h"
 #include "core/memory/staged.h"
 #include "core/route/route.h"
@@ -70,10 +71,12 @@ static void create_share(struct creation *c)
     sy_group_slot_done(&world);
 }
 
+/* Called on all PEs. None goes on, to end the job perhaps, before the words are out. */
 static SY_COLD int create_refuse(int code, const char *why)
 {
     if (!sy_world.pe)
         sy_log(SY_LOG_WARN, "space", "%s: %s; there is no space on any PE", routine, why);
+    sy_sync_world();
     return code;
 }
 
