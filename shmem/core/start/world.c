@@ -334,6 +334,8 @@ void sy_world_open(int thread_level)
         sy_boot->event(sy_boot_self, &status);
         sy_leave(status);
     }
+    if (rc == -ECONNREFUSED || rc == -ECONNRESET) /* by a PE that has failed and is to say why */
+        sy_tell_hear_out();
     if (rc == -ECHILD) /* such a process is no PE */
         sy_log_guess(-1, sy_world.host);
     if (rc)
