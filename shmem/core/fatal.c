@@ -1,12 +1,12 @@
 /* See fatal.h. The library leaves by exit() so that the program's buffered output is not lost; its
  * own exit handler sees sy_world.ending and only leaves the bootstrap. */
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/start/boot.h"
@@ -31,16 +31,14 @@ bool sy_leave_claim(void)
 
 static void *fatal_lose_patience(void *arg)
 {
-    struct timespec patience = {.tv_nsec = 600 * 1000 * 1000};
-
-    while (nanosleep(&patience, &patience) != 0)
-        ;
+    for (int left = 30; left; poll(NULL, 0, 20))
+        left = poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, 0) ? left - 1 : 30;
     _exit((int)(intptr_t)arg);
 }
 
 /* Only one thread may call exit(). A second one, because the launcher ends the job that the first
- * is leaving or because two have failed, waits for the process to end, but only for a limited time.
- * The first may call again, from an exit handler. */
+ * is leaving or because two have failed, waits for the process to end, but only for a limited time
+ * in which stdout had room. The first may call again, from an exit handler. */
 void sy_leave(int status)
 {
     sy_world.ending = true;

@@ -23,6 +23,7 @@ static char said[4096]; /* lines, each after its kind: "0 no PE can go on...\n" 
 static char sent[4096]; /* words, in order: "exit0 ask1 signal15 ", and "end " where the daemons are
                            to end */
 static bool stopped;    /* the loop */
+static bool unread;     /* output of PEs */
 
 /* ---- the clock ---- */
 
@@ -147,6 +148,12 @@ char *sy_nodes_text(const struct sy_run *of, bool (*wanted)(const struct sy_node
     return NULL;
 }
 
+bool sy_outputs_empty(const struct sy_outputs *outputs)
+{
+    (void)outputs;
+    return !unread;
+}
+
 void sy_run_check_gone(struct sy_run *of)
 {
     of->all_gone = !of->living;
@@ -163,7 +170,7 @@ static void begin(void)
     memset(&flags, 0, sizeof flags);
     memset(pes, 0, sizeof pes);
     *said = *sent = '\0';
-    stopped = false;
+    stopped = unread = false;
     flags.grace = -1;
     flags.timeout = 60;
     node.name = "h";
@@ -256,6 +263,32 @@ START_TEST(an_error_ends_the_job)
     SAID("0 PE 0 on host h (pid 100) has not ended 10 s after it was killed: it is stuck in the "
          "kernel, or");
     UNSAID("PE 1 on host h (pid 101) has not");
+}
+END_TEST
+
+/* PEs that flush their output are not killed meanwhile: some still leave, or nobody reads. */
+START_TEST(slow_ends_get_time)
+{
+    dies(2, SIGKILL);
+    sy_judge(&run);
+    clock_pass(0.15);
+    dies(1, 0);
+    clock_pass(0.2);
+    ck_assert_str_eq(sent, "exit0 exit1 exit2 exit3 end ");
+    clock_pass(0.1);
+    ck_assert_str_eq(sent, "exit0 exit1 exit2 exit3 end signal15 signal18 ");
+}
+END_TEST
+
+START_TEST(a_slow_reader_gets_time)
+{
+    unread = true;
+    dies(2, SIGKILL);
+    sy_judge(&run);
+    clock_pass(9.5);
+    ck_assert_str_eq(sent, "exit0 exit1 exit2 exit3 end ");
+    clock_pass(1);
+    ck_assert_str_eq(sent, "exit0 exit1 exit2 exit3 end signal15 signal18 ");
 }
 END_TEST
 
@@ -686,11 +719,12 @@ static Suite *judge_suite(void)
         const TTest *test[16];
     } cases[] = {
         {"failures",
-         {an_error_ends_the_job, a_signal_ends_it_at_once, a_signal_goes_before_an_error,
-          the_first_end_counts, an_abort_waits_for_a_signal, who_aborts_may_end_anyhow,
-          leaving_early_is_an_error, a_program_without_the_library_ends_well,
-          who_is_waited_for_may_not_leave, the_others_may_go_on, a_limit_of_processor_time_is_named,
-          signals_to_oshrun, the_grace_that_is_given}},
+         {an_error_ends_the_job, slow_ends_get_time, a_slow_reader_gets_time,
+          a_signal_ends_it_at_once, a_signal_goes_before_an_error, the_first_end_counts,
+          an_abort_waits_for_a_signal, who_aborts_may_end_anyhow, leaving_early_is_an_error,
+          a_program_without_the_library_ends_well, who_is_waited_for_may_not_leave,
+          the_others_may_go_on, a_limit_of_processor_time_is_named, signals_to_oshrun,
+          the_grace_that_is_given}},
         {"deadlocks",
          {a_deadlock, one_has_left, one_computes, one_has_gone_on, one_does_not_answer,
           a_job_that_ends_is_left_alone}},

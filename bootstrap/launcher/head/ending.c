@@ -1,7 +1,7 @@
 /* Ends a job before its time. First an EXIT frame: a PE that is connected flushes its files and
- * leaves. Then SIGTERM to all process groups; then SIGKILL. After a PE has exited with an error,
- * all of this waits a moment: often all PEs are about to exit, and another one will give the
- * reason. */
+ * leaves. Then, or on a slow machine or output when that is over, SIGTERM to all process groups;
+ * then SIGKILL. After a PE has exited with an error, all of this waits a moment: often all PEs are
+ * about to exit, and another one will give the reason. */
 #include "bootstrap/launcher/head/run.h"
 
 #include <signal.h>
@@ -10,8 +10,8 @@
 enum stage { HEARD_OUT, ASKED, TOLD, KILLED };
 
 static const double HEAR_OUT = 0.1; /* seconds for last words */
-static const double ASK = 0.2;      /* seconds that a PE has to leave by itself */
-static const double STUCK = 10.0;   /* after SIGKILL, for those that are stuck in the kernel */
+static const double ASK = 0.2;      /* seconds to leave by itself; of 40 PEs more, twice that */
+static const double STUCK = 10.0;   /* after SIGKILL, in the kernel; or before SIGTERM, in output */
 
 void sy_ending_forward(struct sy_run *run, int number)
 {
@@ -82,8 +82,21 @@ static void ending_ask(struct sy_run *run)
             sy_run_send(pe, SY_DAEMON_SIGNAL, SIGTERM, NULL, 0);
     }
     sy_nodes_end(run);
+    run->ending.living = run->living;
     if (!run->all_gone)
-        ending_arm(run, ASKED, ASK);
+        ending_arm(run, ASKED, ASK * (1 + run->npes / 40.));
+}
+
+static void ending_tell_unless_slow(struct sy_run *run)
+{
+    bool slow = run->living < run->ending.living || !sy_outputs_empty(&run->outputs);
+    double ask = ASK * (1 + run->npes / 40.);
+
+    run->ending.living = run->living;
+    if (slow && ++run->ending.looks * ask < STUCK)
+        ending_arm(run, ASKED, ask);
+    else
+        ending_tell(run, SIGTERM);
 }
 
 static void ending_next_stage(struct ev_loop *loop, ev_timer *timer, int events)
@@ -96,7 +109,7 @@ static void ending_next_stage(struct ev_loop *loop, ev_timer *timer, int events)
         ending_ask(run);
         break;
     case ASKED:
-        ending_tell(run, SIGTERM);
+        ending_tell_unless_slow(run);
         break;
     case TOLD:
         end_by_force(run);

@@ -99,7 +99,7 @@ struct sy_run {
 
     struct {
         bool begun;
-        int stage;
+        int stage, looks, living; /* at the last look */
         double grace;
         ev_timer timer;
     } ending;
