@@ -91,6 +91,7 @@ void sy_signals_start(struct sy_run *run)
     };
 
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* the limit of file sizes, which writing reports */
     signal(SIGTTIN, SIG_IGN);
     for (int i = 0; i < SY_SIGNALS; i++) {
         ev_signal *watcher = &run->signals[i];
