@@ -31,14 +31,18 @@ bool sy_leave_claim(void)
 
 static void *fatal_lose_patience(void *arg)
 {
-    for (int left = 30; left; poll(NULL, 0, 20))
-        left = poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, 0) ? left - 1 : 30;
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+    for (int left = 30, looks = 0; left && looks < 500; looks++) {
+        poll(NULL, 0, 20);
+        left = poll(&out, 1, 0) ? left - 1 : 30;
+    }
     _exit((int)(intptr_t)arg);
 }
 
 /* Only one thread may call exit(). A second one, because the launcher ends the job that the first
- * is leaving or because two have failed, waits for the process to end, but only for a limited time
- * in which stdout had room. The first may call again, from an exit handler. */
+ * is leaving or because two have failed, waits for the process to end, but only for 0.6 s in which
+ * stdout had room, and 10 s in all. The first may call again, from an exit handler. */
 void sy_leave(int status)
 {
     sy_world.ending = true;
