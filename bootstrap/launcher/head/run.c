@@ -333,7 +333,8 @@ static void head_run_resume(void *owner)
         sy_forward_resume(&run->pes[pe].err);
     for (int i = 0; i < run->nodes; i++)
         sy_forward_resume(&run->node[i].error_lines);
-    sy_run_say_later(run);
+    if (!sy_repeats_wait(&run->repeats) && !sy_repeats_wait(&run->host_repeats))
+        sy_run_say_later(run);
     sy_run_check_done(run);
 }
 

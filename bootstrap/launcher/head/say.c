@@ -8,7 +8,7 @@
 #include "bootstrap/launcher/stdio/plain.h"
 
 /* Lines of PEs and hosts often hold the cause of oshrun's own line, so they come first, even where
- * they wait to be merged with others. That is a quarter of a second at most. */
+ * they wait to be merged with others. That is a quarter of a second at most for each. */
 static void say_in_turn(struct sy_run *run, const char *line, size_t length)
 {
     if (!sy_repeats_wait(&run->repeats) && !sy_repeats_wait(&run->host_repeats)) {
