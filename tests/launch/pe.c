@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -503,6 +504,14 @@ static void step_terminal(char *arg)
         die("the command wrote: %s", text);
 }
 
+/* traced=SIGNAL: asks to be traced by oshrun, and sends itself a signal. */
+static void step_traced(char *arg)
+{
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+        die("ptrace: %m");
+    raise(atoi(arg));
+}
+
 static void step_tag(char *arg)
 {
     (void)arg;
@@ -524,6 +533,7 @@ static const struct {
     {"fds", step_fds},       {"run", step_run},       {"copy", step_copy},
     {"tag", step_tag},       {"exec", step_exec},     {"fresh", step_fresh},
     {"wide", step_wide}, {"nonblock", step_nonblock}, {"terminal", step_terminal}, {"socket", step_socket},
+    {"traced", step_traced},
     // clang-format on
 };
 

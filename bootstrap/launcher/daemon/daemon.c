@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -257,7 +258,10 @@ static bool daemon_collect(struct sy_daemon *daemon,
     while ((pid = waitpid(-1, &wait_status, WNOHANG)) > 0) {
         struct sy_local_pe *local = daemon_local_with(daemon, pid);
 
-        if (sy_reaper_restart(&daemon->reaper, pid))
+        if (WIFSTOPPED(wait_status)) /* it has asked to be traced, and goes on untraced */
+            ptrace(PTRACE_DETACH, pid, NULL,
+                   WSTOPSIG(wait_status) == SIGTRAP ? 0 : WSTOPSIG(wait_status));
+        if (WIFSTOPPED(wait_status) || sy_reaper_restart(&daemon->reaper, pid))
             continue;
         if (!local) {
             orphans = true;
