@@ -90,6 +90,10 @@ static void abuse(const char *what)
         shmem_ctx_create(0, &ctx);
         shmem_ctx_destroy(ctx);
         shmem_ctx_long_p(ctx, other, 1, next);
+    } else if (strcmp(what, "replaced") == 0) {
+        for (int fd = 3; fd < 100; fd++)
+            dup2(STDERR_FILENO, fd);
+        sleep(2);
     } else if (strcmp(what, "garbage") == 0) {
         shmem_ctx_fence((shmem_ctx_t)0x123450);
     } else if (strcmp(what, "within") == 0) {

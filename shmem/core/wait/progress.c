@@ -502,7 +502,7 @@ static int wait_progress_start_thread(struct sy_error *err)
 static void wait_progress_failed(const char *what)
 {
     sy_fatal("%s: %s; %s", what, strerror(errno),
-             errno == EBADF
+             errno == EBADF || errno == EINVAL
                  ? "the program has closed a descriptor that is the library's, most likely"
                  : "are there too few descriptors (ulimit -n)?");
 }
