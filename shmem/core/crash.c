@@ -165,7 +165,7 @@ static void crash_on(int number, siginfo_t *info, void *context)
                crash_name(number), where);
         if (sy_callsite_asked)
             sy_log(SY_LOG_ERROR, "", "  this thread carries out %s", sy_callsite_asked);
-        if (sy_world.finalizing || (sy_world.npes && !sy_heap.base))
+        if (sy_world.finalizing || (sy_world.npes && !sy_heap.base && !sy_callsite_asked))
             sy_log(SY_LOG_ERROR, "",
                    "  shmem_finalize is under way on this PE, or over: symmetric memory is gone "
                    "then; other threads must have ended their calls before it");
