@@ -88,8 +88,12 @@ void sy_sleep_moved(void)
         ssize_t put = write(wake_fd, &one, sizeof one);
         (void)put;
     }
-    const uint32_t *word = atomic_load(&sy_sleep.word);
-    if (word && __atomic_load_n(word, __ATOMIC_ACQUIRE) & sy_sleep.bits)
-        sy_wait_wake(word);
+    if (SY_UNLIKELY(atomic_load(&sy_sleep.word) != NULL)) {
+        atomic_fetch_add(&sy_sleep.readers, 1);
+        const uint32_t *word = atomic_load(&sy_sleep.word);
+        if (word && __atomic_load_n(word, __ATOMIC_ACQUIRE) & sy_sleep.bits)
+            sy_wait_wake(word);
+        atomic_fetch_sub(&sy_sleep.readers, 1);
+    }
     sy_sleep_polled();
 }

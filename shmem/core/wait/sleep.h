@@ -17,7 +17,8 @@
  * Or the only thread that waits sleeps on a futex, the word it waits for, where PEs that have the
  * word mapped wake it. It enters the word, leaves the transports to the progress thread, and
  * then looks at the word as it sets the bit that asks for waking; that thread moves and then looks
- * for a word whose bits have come. */
+ * for a word whose bits have come. Who reads the word is counted before it looks for one; the
+ * sleeper removes it and then waits for the readers, as its memory may be given back after that. */
 #ifndef SY_CORE_SLEEP_H
 #define SY_CORE_SLEEP_H
 
@@ -35,6 +36,7 @@ struct sy_sleep {
     void (*_Atomic listener)(void);
     uint32_t *_Atomic word; /* a thread sleeps until this has one of `bits`; or NULL */
     _Atomic uint32_t bits;
+    _Atomic uint32_t readers; /* of the word */
 } __attribute__((aligned(SY_LINE)));
 
 extern struct sy_sleep sy_sleep SY_HIDDEN;

@@ -224,6 +224,8 @@ static void wait_sleep_on_word(uint64_t length)
     if (policy.descriptors) {
         sy_progress_take_over();
         atomic_store(&sy_sleep.word, NULL);
+        while (atomic_load(&sy_sleep.readers))
+            sy_clock_sleep(1000);
     }
 }
 
