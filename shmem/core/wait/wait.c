@@ -257,7 +257,9 @@ static bool wait_sleep_measured(uint64_t length, bool on_descriptors)
 static void wait_sleep_briefly(uint64_t waited, bool ends)
 {
     if (!policy.descriptors) {
-        wait_sleep_measured(wait_blind_length(waited), false);
+        /* Where all memory is mapped, who sets the bits finds this thread asleep, and wakes it. */
+        bool wakes = awaited.word && !sy_hot_carries();
+        wait_sleep_measured(wakes ? wait_safe_length(waited) : wait_blind_length(waited), false);
         return;
     }
     if (ends && !policy.takes_over && !took_over) {
