@@ -1,5 +1,4 @@
-/* Types and constants of memory spaces. The values are part of the binary interface (docs/abi.md).
- */
+/* Types and constants of memory spaces. The values belong to the binary interface (docs/abi.md). */
 #ifndef SY_SHMEMX_SPACE_TYPES_H
 #define SY_SHMEMX_SPACE_TYPES_H
 

@@ -157,8 +157,7 @@ static void info_gather_add_stranger(const char *variable, const char *nearest)
     snprintf(s->nearest, sizeof s->nearest, "%s", nearest);
 }
 
-/* Reports keys and variables that no table has. Those of plugins that cannot be loaded are ignored.
- */
+/* Reports keys and variables that no table has. Those of plugins that do not load are ignored. */
 static void info_gather_check_names(struct info *info)
 {
     const char **refused = calloc(info->plugins + 1, sizeof *refused);

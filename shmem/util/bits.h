@@ -65,8 +65,7 @@ SY_INLINE size_t sy_bytes(size_t count, size_t size)
     return SY_UNLIKELY(__builtin_mul_overflow(count, size, &bytes)) ? SIZE_MAX : bytes;
 }
 
-/* The bytes of a stride of `count` elements; PTRDIFF_MAX where they are more, in both directions.
- */
+/* The bytes of a stride of `count` elements; PTRDIFF_MAX where they are more, either direction. */
 SY_INLINE ptrdiff_t sy_stride(ptrdiff_t count, size_t size)
 {
     ptrdiff_t bytes;

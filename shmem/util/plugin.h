@@ -15,8 +15,7 @@ struct sy_plugin {
     void *handle;      /* of dlopen; NULL for a builtin */
 };
 
-/* A plugin linked into the library. The list ends with a NULL kind; the shared library's is empty.
- */
+/* A plugin linked into the library. A NULL kind ends the list; the shared library's is empty. */
 struct sy_builtin {
     const char *kind, *name;
     const void *table;

@@ -1,5 +1,4 @@
-/* Opening text that a user names: a file, a terminal, /dev/stdin, or a pipe that a shell has made.
- */
+/* Opening text that a user names: a file, a terminal, /dev/stdin, or a pipe that a shell made. */
 #ifndef SY_UTIL_TEXT_FILE_H
 #define SY_UTIL_TEXT_FILE_H
 

@@ -49,8 +49,7 @@ static int message_reap(struct mpi_state *state)
     return (int)(flights - left);
 }
 
-/* Starts a send. A message that MPI has copied or delivered at once leaves its place to the next.
- */
+/* Starts a send. A message that MPI has copied or delivered at once gives its place to the next. */
 static int message_start(struct mpi_state *state, int to, const void *bytes, size_t length)
 {
     struct mpi_sends *sends = &state->sends;

@@ -63,8 +63,7 @@ void sy_tcp_ring_trim(const struct tcp_ring *ring)
     madvise(ring->base, ring->size, MADV_REMOVE);
 }
 
-/* The tables of many streams lie side by side. As a part of a huge page each would cost all of it.
- */
+/* The tables of many streams lie side by side. As part of a huge page each would cost all of it. */
 void *sy_tcp_table_open(size_t bytes)
 {
     void *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,4 @@
-/* Addresses of hosts by name, for whatever users and launchers write: one look-up for all plugins.
- */
+/* Addresses of hosts by name, as users and launchers write them: one look-up for all plugins. */
 #ifndef SY_UTIL_NET_LOOKUP_H
 #define SY_UTIL_NET_LOOKUP_H
 

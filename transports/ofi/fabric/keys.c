@@ -73,8 +73,7 @@ uint64_t sy_ofi_region_key(struct ofi_state *ofi, int pe, const unsigned char no
     return ((key & ~numbers) | (index * 2 & numbers & ~UINT64_C(1))) & mask;
 }
 
-/* Derives the key of a pair of PEs, equal on both sides: the lower PE's number and nonce are first.
- */
+/* Derives the key of a pair of PEs, equal on both sides: the lower PE's number and nonce lead. */
 void sy_ofi_pair_key(struct ofi_peer *peer, const unsigned char nonce[OFI_NONCE])
 {
     struct ofi_state *ofi = peer->ofi;

@@ -82,8 +82,7 @@ int sy_tcp_net_open(const struct tcp_conn_user *user, struct tcp_net **net, stru
 /* Ends all sockets of the layer: listening, connecting, pending. */
 void sy_tcp_net_close(struct tcp_net *net);
 
-/* Writes what peers need in order to connect (port, addresses): returns the length, at most `room`.
- */
+/* Writes what peers need to connect (port, addresses): returns the length, at most `room`. */
 size_t sy_tcp_net_address(struct tcp_net *net, void *buffer, size_t room);
 
 /* How the PEs that published `one` and the other can connect, in bits. Within a machine both can;

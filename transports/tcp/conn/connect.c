@@ -358,8 +358,7 @@ static bool connect_attempt_timer(struct tcp_attempt *attempt, uint64_t now)
     return true;
 }
 
-/* Acting on a deadline may end or begin any attempt, so the list is gone through anew after each.
- */
+/* Acting on a deadline may end or begin any attempt, so the list is gone through anew each time. */
 void sy_tcp_attempts_timer(struct tcp_net *net, uint64_t now)
 {
     for (struct tcp_attempt *each = net->attempts; each;)
