@@ -327,10 +327,10 @@ static bool hint_append_kept(struct tcp_peer *peer)
     return true;
 }
 
-void sy_tcp_hint_flush(struct tcp_peer *peer)
+void sy_tcp_hint_flush(struct tcp_peer *peer, bool sent)
 {
     if (SY_UNLIKELY(atomic_load_explicit(&peer->hint.header, memory_order_relaxed)) &&
-        hint_append_kept(peer))
+        hint_append_kept(peer) && !sent)
         sy_engine_send_later(&peer->requests, false);
 }
 

@@ -91,10 +91,11 @@ bool sy_tcp_hint_raise(struct sy_engine_peer *requests, uint64_t header, uint64_
 /* A RAISE or REPEAT has come by the stream. news: the word was less before. */
 void sy_tcp_hint_note(struct tcp_peer *peer, bool news, bool repeat);
 
-/* Sends on the stream what only a hint has carried, before something long. By the producer. */
-void sy_tcp_hint_flush(struct tcp_peer *peer);
+/* Sends on the stream what only a hint has carried, before something long. sent: that is sent on
+ * this stream, and this with it. By the producer. */
+void sy_tcp_hint_flush(struct tcp_peer *peer, bool sent);
 
-/* sy_tcp_hint_flush for a thread that is not the producer. False: it cannot yet. */
+/* The same for a thread that is not the producer. False: it cannot yet. */
 bool sy_tcp_hint_settle(struct tcp_peer *peer);
 
 /* Sends on each stream what only a hint has carried for a millisecond. Any thread. */

@@ -317,8 +317,8 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
     if (!first)
         return -EAGAIN;
     uint64_t place = sy_engine_place(engine, t->pe, t->window, t->offset);
-    sy_tcp_hint_flush(first);
     large_choose_streams(first, t->length, measured, &spread);
+    sy_tcp_hint_flush(first, spread.peer[0] == first);
     large_order_after(first, &spread);
     large_order_before_fence(first, &spread);
     bool waits = gathers || (followed && spread.peer[0] == first);
@@ -392,8 +392,8 @@ int sy_tcp_get_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
 
     if (!first)
         return -EAGAIN;
-    sy_tcp_hint_flush(first);
     large_choose_streams(first, length, measured, &spread);
+    sy_tcp_hint_flush(first, spread.peer[0] == first);
     large_order_after(first, &spread);
     for (size_t done = 0, i = 0; done < t->length;) {
         size_t part = large_part(&spread, first, t->length - done, 0);
