@@ -1,7 +1,7 @@
 /* Ends a job before its time. First an EXIT frame: a PE that is connected flushes its files and
- * leaves. Then, or on a slow machine or output when that is over, SIGTERM to all process groups;
- * then SIGKILL. After a PE has exited with an error, all of this waits a moment: often all PEs are
- * about to exit, and another one will give the reason. */
+ * leaves. When no more PEs do and all output has been read, SIGTERM to all process groups; then
+ * SIGKILL. After a PE has exited with an error, all of this waits a moment: often all PEs are about
+ * to exit, and another one will give the reason. */
 #include "bootstrap/launcher/head/run.h"
 
 #include <signal.h>
@@ -10,8 +10,8 @@
 enum stage { HEARD_OUT, ASKED, TOLD, KILLED };
 
 static const double HEAR_OUT = 0.1; /* seconds for last words */
-static const double ASK = 0.2;      /* seconds to leave by itself; of 40 PEs more, twice that */
-static const double STUCK = 10.0;   /* after SIGKILL, in the kernel; or before SIGTERM, in output */
+static const double ASK = 0.2;      /* seconds that PEs have to leave, and again for each 40 */
+static const double STUCK = 10.0;   /* for all output, then in the kernel after SIGKILL */
 
 void sy_ending_forward(struct sy_run *run, int number)
 {
@@ -69,6 +69,15 @@ static void ending_give_up(struct sy_run *run)
     ev_break(run->loop, EVBREAK_ALL);
 }
 
+static void ending_wait_for_exits(struct sy_run *run)
+{
+    double ask = ASK * (1 + run->npes / 40.);
+
+    run->ending.living = run->living;
+    run->ending.waited += ask;
+    ending_arm(run, ASKED, ask);
+}
+
 static void ending_ask(struct sy_run *run)
 {
     for (int i = 0; i < run->npes; i++) {
@@ -82,19 +91,17 @@ static void ending_ask(struct sy_run *run)
             sy_run_send(pe, SY_DAEMON_SIGNAL, SIGTERM, NULL, 0);
     }
     sy_nodes_end(run);
-    run->ending.living = run->living;
     if (!run->all_gone)
-        ending_arm(run, ASKED, ASK * (1 + run->npes / 40.));
+        ending_wait_for_exits(run);
 }
 
-static void ending_tell_unless_slow(struct sy_run *run)
+/* The time is over. */
+static void ending_look_for_exits(struct sy_run *run)
 {
     bool slow = run->living < run->ending.living || !sy_outputs_empty(&run->outputs);
-    double ask = ASK * (1 + run->npes / 40.);
 
-    run->ending.living = run->living;
-    if (slow && ++run->ending.looks * ask < STUCK)
-        ending_arm(run, ASKED, ask);
+    if (slow && run->ending.waited < STUCK)
+        ending_wait_for_exits(run);
     else
         ending_tell(run, SIGTERM);
 }
@@ -109,7 +116,7 @@ static void ending_next_stage(struct ev_loop *loop, ev_timer *timer, int events)
         ending_ask(run);
         break;
     case ASKED:
-        ending_tell_unless_slow(run);
+        ending_look_for_exits(run);
         break;
     case TOLD:
         end_by_force(run);

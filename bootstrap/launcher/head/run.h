@@ -99,8 +99,9 @@ struct sy_run {
 
     struct {
         bool begun;
-        int stage, looks, living; /* at the last look */
-        double grace;
+        int stage;
+        int living; /* at the last look */
+        double grace, waited;
         ev_timer timer;
     } ending;
 
