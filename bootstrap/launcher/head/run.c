@@ -379,13 +379,13 @@ static void head_run_close(struct sy_run *run)
 {
     sy_repeats_release(&run->repeats);
     sy_repeats_release(&run->host_repeats);
-    sy_run_say_later(run);
     if (run->abort.pe && !run->abort.pe->explained)
         sy_run_say(run, SY_SAY_ENDING,
                    "PE %d on host %s (pid %d) gave up, and no error came through its stderr, which "
                    "is closed or leads elsewhere: %s",
                    run->abort.pe->number, run->abort.pe->node->name, (int)run->abort.pe->pid,
                    run->abort.why);
+    sy_run_say_later(run);
     sy_out_file_flush(run->outputs.err_out_file);
     free(run->later);
     sy_repeats_close(&run->repeats);
