@@ -9,11 +9,11 @@
 #include "transports/tcp/tcp.h"
 #include "util/siphash.h"
 
-#define PATIENCE_US 1000
-#define PATIENCE    (PATIENCE_US * UINT64_C(1000))
-#define LISTEN      400 /* polls, some 100 us, after which a hint may as well be heard late */
-#define TRIES       64  /* in vain, after which one in so many is */
-#define AGAIN_US    100 /* what could not be repeated just now */
+#define PATIENCE    UINT64_C(1000000)
+#define REPEAT_US   4000 /* a timer that expires interrupts a PE that waits, for some 50 us */
+#define LISTEN      400  /* polls, some 100 us, after which a hint may as well be heard late */
+#define TRIES       64   /* in vain, after which one in so many is */
+#define AGAIN_US    100  /* what could not be repeated just now */
 #define RAISE_BYTES 16
 #define MOST_EARLY  16 /* RAISEs that come before this PE has said its own */
 
@@ -252,12 +252,17 @@ static void hint_expect_one(struct tcp *tcp, uint64_t now)
         atomic_store_explicit(&tcp->hints.polls, LISTEN, memory_order_relaxed);
 }
 
-/* Whether a hint may carry the RAISE, beside the stream or alone. */
+/* Whether a hint may carry the RAISE, beside the stream or alone. Where data go before most, those
+ * of one PE are confirmed in time now and then; the stream carries these too, as the other side
+ * looks where the last one came. */
 static bool hint_may_say(struct tcp_peer *peer, bool often, uint64_t kept, uint64_t header)
 {
     struct tcp_hint *hint = &peer->hint;
 
-    if (!often || (kept && kept != header) || hint_overtakes(peer))
+    bool overtook = hint->overtakes;
+
+    hint->overtakes = hint_overtakes(peer);
+    if (!often || (kept && kept != header) || hint->overtakes || overtook)
         return false;
     if (!atomic_load_explicit(&peer->tcp->hints.busy, memory_order_relaxed))
         atomic_store_explicit(&peer->tcp->hints.busy, true, memory_order_relaxed);
@@ -293,7 +298,7 @@ static bool hint_says(struct tcp_peer *peer, uint64_t header, uint64_t value)
     hint->value = value;
     atomic_store_explicit(&hint->kept_at, now, memory_order_relaxed);
     atomic_store(&hint->header, header);
-    hint_plan_look(tcp, now, PATIENCE_US);
+    hint_plan_look(tcp, now, REPEAT_US);
     return true;
 }
 
@@ -357,7 +362,8 @@ static uint64_t hint_settle_due(struct tcp *tcp, uint64_t now)
         struct tcp_peer *peer = sy_tcp_peer_at(tcp, i);
         if (!atomic_load(&peer->hint.header))
             continue;
-        uint64_t due = atomic_load_explicit(&peer->hint.kept_at, memory_order_relaxed) + PATIENCE;
+        uint64_t due = atomic_load_explicit(&peer->hint.kept_at, memory_order_relaxed) +
+                       REPEAT_US * UINT64_C(1000);
         if (due <= now && sy_tcp_hint_settle(peer))
             continue;
         if (due <= now)
@@ -398,8 +404,9 @@ bool sy_tcp_hints_expected(struct tcp *tcp)
     return true;
 }
 
-static void note_news(struct tcp *tcp)
+static void note_news(struct tcp *tcp, bool by_stream)
 {
+    tcp->hints.by_stream = by_stream;
     if (atomic_load_explicit(&tcp->hints.awaited, memory_order_relaxed) > -MOST_EARLY)
         atomic_fetch_sub_explicit(&tcp->hints.awaited, 1, memory_order_relaxed);
 }
@@ -436,7 +443,7 @@ static bool hint_take(struct tcp *tcp, const struct tcp_udp *udp,
     if (sy_record_op(datagram->header) != SY_RECORD_RAISE ||
         sy_apply_raise(&tcp->regions, datagram->header, datagram->value) <= 0)
         return false;
-    note_news(tcp);
+    note_news(tcp, false);
     return true;
 }
 
@@ -459,7 +466,7 @@ void sy_tcp_hint_note(struct tcp_peer *peer, bool news, bool repeat)
 {
     if (!news)
         return;
-    note_news(peer->tcp);
+    note_news(peer->tcp, true);
     if (!repeat)
         return;
     atomic_store_explicit(&peer->hint.heard, false, memory_order_relaxed);

@@ -4,7 +4,7 @@
  *
  * A hint carries a RAISE, as a record does: a word that only grows holds at least this value. A
  * hint may therefore be late, repeated, lost or replayed without harm. The sender keeps the value,
- * and repeats it on the stream unless it raises the same word again within a millisecond. Until the
+ * and repeats it on the stream unless it raises the same word again within 4 milliseconds. Until the
  * other side has confirmed, by a hint of its own, that hints arrive, each RAISE is sent on the
  * stream as well; behind a firewall that remains so.
  *
@@ -44,6 +44,7 @@ struct tcp_hint {
     _Atomic bool heard;         /* a hint has come, and since then no REPEAT that was news */
     _Atomic bool works;         /* the other side reports that it receives hints */
     unsigned tries;             /* sent without that; this and the rest: the producer's */
+    bool overtakes;             /* the last RAISE would have overtaken something */
     uint64_t said_at;           /* nanoseconds: the last RAISE by either way */
     _Atomic uint64_t header;    /* of a RAISE sent by a hint and not by the stream; 0: none */
     _Atomic uint64_t kept_at;   /* since when */
@@ -72,6 +73,7 @@ struct tcp_hints {
     _Atomic unsigned polls;     /* polls that look for hints first */
     _Atomic bool busy;          /* RAISEs came close together: hints are likely */
     _Atomic bool come;          /* hints have come */
+    bool by_stream;             /* the last RAISE to come; under the poll lock */
 };
 
 /* Hints are never needed, so nothing that fails here is an error. */
@@ -98,7 +100,7 @@ void sy_tcp_hint_flush(struct tcp_peer *peer, bool sent);
 /* The same for a thread that is not the producer. False: it cannot yet. */
 bool sy_tcp_hint_settle(struct tcp_peer *peer);
 
-/* Sends on each stream what only a hint has carried for a millisecond. Any thread. */
+/* Sends on each stream what only a hint has carried for 4 milliseconds. Any thread. */
 void sy_tcp_hints_repeat(struct tcp *tcp);
 
 /* Whether a hint is to be expected. Counts down. Under the poll lock, as receive. */

@@ -11,7 +11,7 @@
 
 #define EPOLL_TURNS   4  /* polls between two questions to epoll; powers of two */
 #define EPOLL_TURNS_1 32 /* the same while there is but one stream */
-#define HINT_TURNS    8  /* polls between two that read streams too, while a hint is expected */
+#define HINT_TURNS    8  /* one poll in so many reads streams too, while a hint is expected */
 
 /* Acts on all time limits. */
 static uint64_t poll_due(void *owner, uint64_t now)
@@ -202,14 +202,16 @@ static size_t poll_read_one(struct tcp *tcp, struct tcp_peer *expected, bool all
 }
 
 /* Reads for a thread that expects something on any stream. While a hint is expected, most polls
- * look for that alone, but not amid large transfers, whose sender waits for who reads them. */
+ * look for that alone, but not amid large transfers, whose sender waits for who reads them. Where
+ * the last RAISE came by the stream, few polls look for a hint. */
 static size_t poll_read_any(struct tcp *tcp, unsigned turn, bool all)
 {
-    bool hint = sy_tcp_hints_expected(tcp);
+    bool few = turn % HINT_TURNS == 0;
+    bool hint = sy_tcp_hints_expected(tcp) && (!tcp->hints.by_stream || few);
     bool bulk = tcp->poll.hot[0] && tcp->poll.hot[0]->stream.in.bulk;
     size_t got = all ? poll_hints(tcp) : hint ? sy_tcp_hints_receive(tcp) : 0;
 
-    if (hint && turn % HINT_TURNS && !bulk)
+    if (hint && !few && !bulk)
         return got;
     if (!poll_is_epolls(tcp))
         got += poll_read_hot(tcp, NULL);
