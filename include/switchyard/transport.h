@@ -98,6 +98,10 @@ enum {
     SY_PROGRESS_EVENT = 1
 };
 
+/* What progress() may return with SY_PROGRESS_EVENT where something was done that others sent, and
+ * one more call costs little: the progress thread looks for more before it sleeps. */
+enum { SY_PROGRESS_CAME = 2 };
+
 /* `pe` of quiet() and mark(): all PEs. */
 enum { SY_ALL_PES = -1 };
 

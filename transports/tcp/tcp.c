@@ -250,7 +250,7 @@ static int tcp_progress(void *self, unsigned flags)
 {
     struct tcp *tcp = self;
     if (flags & SY_PROGRESS_EVENT)
-        return sy_tcp_poll_event(tcp);
+        return sy_tcp_poll_event(tcp) ? SY_PROGRESS_CAME : 0;
     long got = sy_tcp_poll(tcp);
     return got > 0 ? 1 : (int)got;
 }

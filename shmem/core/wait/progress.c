@@ -52,6 +52,9 @@
 /* While a thread waits in earnest it polls far more often. */
 #define WAITING_BEAT_NS INT64_C(200000000)
 
+/* A timer that is set for so little later than it is wanted stays. */
+#define EARLY_ENOUGH_NS 4000
+
 #define SHORT_TURN_NS 100000
 
 /* Seconds that a job must have lasted for wait_progress_on_settled. */
@@ -63,6 +66,13 @@
 
 /* Events in a row without work after which the thread waits for a beat. */
 #define MOST_IN_VAIN 64
+
+/* How long the thread looks for a request that follows the one that has woken it, and at most for a
+ * row of them; wake-ups without such a look after many in vain. A wake-up beside a computing thread
+ * takes 50 us and more. */
+#define LINGER_NS         UINT64_C(20000)
+#define LONGEST_LINGER_NS UINT64_C(1000000)
+#define MOST_PASSED       63
 
 _Atomic bool sy_progress_entered __attribute__((aligned(SY_LINE)));
 
@@ -85,6 +95,8 @@ static struct {
     int64_t polled_ns; /* for how long the application has polled, about, at each beat */
     ev_tstamp woken;   /* when a transport last had something to say */
     unsigned in_vain;  /* events since one led to something */
+    unsigned passes;   /* wake-ups to come without a look for more, */
+    unsigned passed;   /* and those of them that have been */
 } progress;
 
 /* Application threads that wait. */
@@ -249,6 +261,30 @@ void sy_progress_hand_back(void)
 
 /* ---- events of transports ---- */
 
+/* In a row of requests each follows the answer to the one before: the thread looks for the next one
+ * before it sleeps. In vain, it does so less often; and only where this PE has its processor to
+ * itself, and no thread of the program polls. */
+static void wait_progress_linger(const struct sy_route_transport *t)
+{
+    bool came = false;
+
+    if (sy_wait_crowded() || progress.passed++ < progress.passes)
+        return;
+    uint64_t begun = sy_clock_ns(), now = begun, until = begun + LINGER_NS;
+    while (now < until && now - begun < LONGEST_LINGER_NS &&
+           !atomic_load_explicit(&sy_progress_entered, memory_order_relaxed)) {
+        bool more = wait_progress_serve(t) == SY_PROGRESS_CAME;
+        now = sy_clock_ns();
+        if (more)
+            until = now + LINGER_NS;
+        came |= more;
+    }
+    progress.passed = 0;
+    progress.passes = came                            ? 0
+                      : progress.passes < MOST_PASSED ? 2 * progress.passes + 1
+                                                      : MOST_PASSED;
+}
+
 /* An event without work: another thread is at it, and the descriptor stays readable until that one
  * is done. Or the transport does not look everywhere each time; then the next event comes at once.
  */
@@ -259,7 +295,8 @@ static void wait_progress_on_transport(struct ev_loop *loop, ev_io *watcher, int
     progress.deserted = progress.deserted && !back;
     if (wait_progress_leave_to_waiting())
         return;
-    bool moved = wait_progress_serve(watcher->data) > 0;
+    int done = wait_progress_serve(watcher->data);
+    bool moved = done > 0;
     bool polled = (application_polled() || back) && progress.mode == SY_PROGRESS_AUTO;
     bool together = ev_now(loop) - progress.woken < TOGETHER;
 
@@ -269,6 +306,8 @@ static void wait_progress_on_transport(struct ev_loop *loop, ev_io *watcher, int
     if ((polled && (together || !moved)) || progress.in_vain == MOST_IN_VAIN) {
         wait_progress_watch_mode();
         sy_clock_set_timer(progress.beat.fd, progress.beat_ns);
+    } else if (done == SY_PROGRESS_CAME) {
+        wait_progress_linger(watcher->data);
     }
 }
 
@@ -368,7 +407,7 @@ void sy_progress_soon(unsigned microseconds)
     if (soon_fd < 0)
         return;
     do
-        if (set && set <= wanted)
+        if (set && set <= wanted + EARLY_ENOUGH_NS)
             return;
     while (!atomic_compare_exchange_weak(&soon_at, &set, wanted));
     do {
