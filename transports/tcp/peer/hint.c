@@ -207,19 +207,30 @@ static void hint_plan_look(struct tcp *tcp, uint64_t now, unsigned microseconds)
     tcp->host->soon(microseconds);
 }
 
+static bool hint_was_last(const struct tcp_peer *peer)
+{
+    return sy_tx_tail(&peer->requests.tx) ==
+           atomic_load_explicit(&peer->hint.raised, memory_order_relaxed);
+}
+
+void sy_tcp_hint_sends(struct tcp_peer *peer)
+{
+    if (!hint_was_last(peer))
+        atomic_store_explicit(&peer->tcp->hints.more, true, memory_order_relaxed);
+}
+
 /* The position at which the stream's last request ends that is no RAISE. */
 static uint64_t hint_others_end(const struct tcp_peer *peer)
 {
-    uint64_t tail = sy_tx_tail(&peer->requests.tx);
-
-    return tail == peer->hint.raised ? peer->hint.others : tail;
+    return hint_was_last(peer) ? peer->hint.others : sy_tx_tail(&peer->requests.tx);
 }
 
 /* A RAISE is about to be committed to the stream. */
 static void hint_joins(struct tcp_peer *peer, size_t bytes)
 {
     peer->hint.others = hint_others_end(peer);
-    peer->hint.raised = sy_tx_tail(&peer->requests.tx) + bytes;
+    atomic_store_explicit(&peer->hint.raised, sy_tx_tail(&peer->requests.tx) + bytes,
+                          memory_order_relaxed);
 }
 
 /* Whether a hint would overtake something. Where that is no more than it was last time, the other
@@ -247,6 +258,7 @@ static void hint_expect_one(struct tcp *tcp, uint64_t now)
     if (now - atomic_load_explicit(&tcp->hints.raised_at, memory_order_relaxed) >= PATIENCE)
         atomic_store_explicit(&tcp->hints.awaited, 0, memory_order_relaxed);
     atomic_store_explicit(&tcp->hints.raised_at, now, memory_order_relaxed);
+    atomic_store_explicit(&tcp->hints.more, false, memory_order_relaxed);
     atomic_fetch_add_explicit(&tcp->hints.awaited, 1, memory_order_relaxed);
     if (atomic_load_explicit(&tcp->hints.come, memory_order_relaxed))
         atomic_store_explicit(&tcp->hints.polls, LISTEN, memory_order_relaxed);

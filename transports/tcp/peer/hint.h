@@ -49,7 +49,7 @@ struct tcp_hint {
     _Atomic uint64_t header;    /* of a RAISE sent by a hint and not by the stream; 0: none */
     _Atomic uint64_t kept_at;   /* since when */
     uint64_t value;             /* of that RAISE */
-    uint64_t raised;            /* position of the stream's requests where its last RAISE ends */
+    _Atomic uint64_t raised;    /* position of the stream's requests where its last RAISE ends */
     uint64_t others;            /* position where the requests before its last run of RAISEs end */
 };
 
@@ -73,6 +73,7 @@ struct tcp_hints {
     _Atomic unsigned polls;     /* polls that look for hints first */
     _Atomic bool busy;          /* RAISEs came close together: hints are likely */
     _Atomic bool come;          /* hints have come */
+    _Atomic bool more;          /* more than RAISEs has been sent since the last one */
     bool by_stream;             /* the last RAISE to come; under the poll lock */
 };
 
@@ -89,6 +90,9 @@ void sy_tcp_hint_meet(struct tcp_peer *peer, uint32_t udp_port, const unsigned c
 
 /* Sends a RAISE (struct sy_engine_ops). True: by a hint; the stream need not send it. */
 bool sy_tcp_hint_raise(struct sy_engine_peer *requests, uint64_t header, uint64_t value);
+
+/* Requests are about to be sent on the stream. Any thread. */
+void sy_tcp_hint_sends(struct tcp_peer *peer);
 
 /* A RAISE or REPEAT has come by the stream. news: the word was less before. */
 void sy_tcp_hint_note(struct tcp_peer *peer, bool news, bool repeat);

@@ -203,11 +203,14 @@ static size_t poll_read_one(struct tcp *tcp, struct tcp_peer *expected, bool all
 
 /* Reads for a thread that expects something on any stream. While a hint is expected, most polls
  * look for that alone, but not amid large transfers, whose sender waits for who reads them. Where
- * the last RAISE came by the stream, few polls look for a hint. */
+ * the last RAISE came by the stream, or this PE has sent more than a RAISE, few polls look for a
+ * hint. */
 static size_t poll_read_any(struct tcp *tcp, unsigned turn, bool all)
 {
     bool few = turn % HINT_TURNS == 0;
-    bool hint = sy_tcp_hints_expected(tcp) && (!tcp->hints.by_stream || few);
+    bool by_stream = tcp->hints.by_stream ||
+                     atomic_load_explicit(&tcp->hints.more, memory_order_relaxed);
+    bool hint = sy_tcp_hints_expected(tcp) && (few || !by_stream);
     bool bulk = tcp->poll.hot[0] && tcp->poll.hot[0]->stream.in.bulk;
     size_t got = all ? poll_hints(tcp) : hint ? sy_tcp_hints_receive(tcp) : 0;
 

@@ -43,7 +43,10 @@ static bool requests_room(struct sy_engine_peer *requests, size_t bytes)
 
 static void requests_send(struct sy_engine_peer *requests)
 {
-    sy_tcp_send(&sy_tcp_peer_of(requests)->stream);
+    struct tcp_peer *peer = sy_tcp_peer_of(requests);
+
+    sy_tcp_hint_sends(peer);
+    sy_tcp_send(&peer->stream);
 }
 
 static long requests_poll(struct sy_engine *engine, struct sy_engine_peer *expected)
