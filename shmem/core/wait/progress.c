@@ -263,12 +263,13 @@ void sy_progress_hand_back(void)
 
 /* In a row of requests each follows the answer to the one before: the thread looks for the next one
  * before it sleeps. In vain, it does so less often; and only where this PE has its processor to
- * itself, and no thread of the program polls. */
+ * itself, and no thread of the program polls or sleeps until something has come. */
 static void wait_progress_linger(const struct sy_route_transport *t)
 {
     bool came = false;
 
-    if (sy_wait_crowded() || progress.passed++ < progress.passes)
+    if (sy_wait_crowded() || sy_sleep_anybody() || atomic_load(&sy_sleep.word) ||
+        progress.passed++ < progress.passes)
         return;
     uint64_t begun = sy_clock_ns(), now = begun, until = begun + LINGER_NS;
     while (now < until && now - begun < LONGEST_LINGER_NS &&
