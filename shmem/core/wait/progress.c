@@ -72,7 +72,7 @@
  * takes 50 us and more. */
 #define LINGER_NS         UINT64_C(20000)
 #define LONGEST_LINGER_NS UINT64_C(1000000)
-#define MOST_PASSED       63
+#define MOST_PASSED       63 /* a power of two, less one */
 
 _Atomic bool sy_progress_entered __attribute__((aligned(SY_LINE)));
 
@@ -281,9 +281,7 @@ static void wait_progress_linger(const struct sy_route_transport *t)
         came |= more;
     }
     progress.passed = 0;
-    progress.passes = came                            ? 0
-                      : progress.passes < MOST_PASSED ? 2 * progress.passes + 1
-                                                      : MOST_PASSED;
+    progress.passes = came ? 0 : (2 * progress.passes + 1) & MOST_PASSED;
 }
 
 /* An event without work: another thread is at it, and the descriptor stays readable until that one
