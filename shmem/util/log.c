@@ -16,7 +16,10 @@
 #include "util/parse.h"
 #include "util/words.h"
 
-enum { LINE_MAX_BYTES = 4096 }; /* a pipe takes as much at once, unmixed with others' */
+enum {
+    LINE_MAX_BYTES = 4096, /* a pipe takes as much at once, unmixed with others' */
+    PATIENCE_MS = 1000     /* for the reader of a log file that is a pipe */
+};
 
 static struct {
     bool known, guessed; /* sy_log_identity, sy_log_guess was called */
@@ -201,18 +204,28 @@ bool sy_log_enabled(enum sy_log_level level, const char *category)
     return level <= sink.others || util_log_is_listed(category);
 }
 
-/* Retries after signals, and waits where the reader of a non-blocking pipe is slow. False: the log
- * cannot be written, which is no reason to fail. */
+/* Retries after signals, and waits where the reader of a non-blocking pipe is slow. That of a log
+ * file may be stopped: lines wait no more until it reads again. False: the log cannot be written,
+ * which is no reason to fail. */
 static bool util_log_write_pieces(int fd, const char *text, size_t length)
 {
+    static _Atomic int patience = PATIENCE_MS;
+
     while (length) {
         ssize_t n = write(fd, text, length);
         if (n >= 0) {
             text += n;
             length -= (size_t)n;
+            if (fd == sink.fd)
+                patience = PATIENCE_MS;
         } else if (errno == EAGAIN) {
             struct pollfd wait = {.fd = fd, .events = POLLOUT};
-            if (poll(&wait, 1, -1) < 0 && errno != EINTR)
+            int ready = poll(&wait, 1, fd == sink.fd ? patience : -1);
+            if (!ready) {
+                patience = 0;
+                errno = EAGAIN;
+            }
+            if (!ready || (ready < 0 && errno != EINTR))
                 return false;
         } else if (errno != EINTR) {
             return false;
@@ -221,20 +234,24 @@ static bool util_log_write_pieces(int fd, const char *text, size_t length)
     return true;
 }
 
-/* A pipe that nobody reads does not end the program. */
+/* A pipe that nobody reads, or the limit of file sizes, does not end the program. */
 static bool util_log_write_all(int fd, const char *text, size_t length)
 {
-    sigset_t before, pipe, pending;
+    sigset_t before, raised, pending;
 
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
+    sigemptyset(&raised);
     sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &pipe, &before);
-    bool all = util_log_write_pieces(fd, text, length);
-    if (!all && errno == EPIPE && !sigismember(&pending, SIGPIPE))
-        sigtimedwait(&pipe, NULL, &(struct timespec){0});
+    if (!sigismember(&pending, SIGPIPE))
+        sigaddset(&raised, SIGPIPE);
+    if (!sigismember(&pending, SIGXFSZ))
+        sigaddset(&raised, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &raised, &before);
+    int error = util_log_write_pieces(fd, text, length) ? 0 : errno;
+    if (error == EPIPE || error == EFBIG)
+        sigtimedwait(&raised, NULL, &(struct timespec){0});
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return all;
+    errno = error;
+    return !error;
 }
 
 /* The beginning of a line: [time] who: level: category: */
@@ -290,7 +307,7 @@ static void util_log_tell_of_file(int code)
         line + used, sizeof line - used,
         "the log file %.200s (SHMEM_LOG_FILE) cannot be written: %s; lines that it does "
         "not take go to stderr",
-        sink.file, strerror(code));
+        sink.file, code == EAGAIN ? "its reader does not read" : strerror(code));
     used = used + (size_t)n < sizeof line ? used + (size_t)n : sizeof line - 1;
     util_log_write_all(STDERR_FILENO, line, util_log_end_line(line, used));
 }

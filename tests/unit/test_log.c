@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <regex.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "scratch.h"
@@ -184,6 +186,36 @@ START_TEST(test_file)
 }
 END_TEST
 
+/* A write that the system refuses by a signal, and one that waits for a reader, do not stop the
+ * program. */
+START_TEST(test_file_that_takes_no_more)
+{
+    struct rlimit before, limit;
+    sigset_t pending;
+
+    configure(SY_LOG_WARN, NULL, NULL, "limited");
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = (struct rlimit){.rlim_cur = 100, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit); /* of what Check writes, too */
+    for (int i = 0; i < 10; i++)
+        sy_log(SY_LOG_WARN, "boot", "%d", i); /* stderr is a file too */
+    sigpending(&pending);
+    setrlimit(RLIMIT_FSIZE, &before);
+    ck_assert_int_eq(sigismember(&pending, SIGXFSZ), 0);
+    expect("limited", "boot: 0\n.*boot: 1\n");
+    expect("stderr", "^process [0-9]+: warning: the log file limited \\(SHMEM_LOG_FILE\\) cannot");
+    ck_assert_int_eq(mkfifo("fifo", 0600), 0);
+    int reader = open("fifo", O_RDONLY | O_NONBLOCK);
+    configure(SY_LOG_WARN, NULL, NULL, "fifo");
+    alarm(20);
+    for (int i = 0; i < 2000; i++)
+        sy_log(SY_LOG_WARN, "boot", "%d: %0100d", i, i);
+    sy_log(SY_LOG_ERROR, "boot", "last");
+    alarm(0);
+    close(reader);
+}
+END_TEST
+
 START_TEST(test_file_of_a_pe)
 {
     configure(SY_LOG_WARN, NULL, NULL, "%j.%h.%r.log");
@@ -291,6 +323,7 @@ int main(void)
     tcase_add_test(all, test_categories);
     tcase_add_test(all, test_pes);
     tcase_add_test(all, test_file);
+    tcase_add_test(all, test_file_that_takes_no_more);
     tcase_add_test(all, test_file_of_a_pe);
     tcase_add_test(all, test_errors);
     tcase_add_test(all, test_threads);
