@@ -183,8 +183,8 @@ void sy_host_reach(struct host *host, const struct sy_flags *flags, bool slurm)
     rc = sy_call_start(command, &files, &host->ends);
     if (rc != 0) {
         host->ends.pid = 0;
-        snprintf(host->fault, sizeof host->fault, "'%s' cannot be run: %s", command[0],
-                 strerror(-rc));
+        snprintf(host->fault, sizeof host->fault, "'%s' cannot be run: %s%s", command[0],
+                 strerror(-rc), rc == -EMFILE ? " (see ulimit -Hn)" : "");
     } else if (host_read_banner(host, flags->spawn_timeout > 0 ? begin + flags->spawn_timeout
                                                                : INFINITY)) {
         host->seconds = sy_clock() - begin;

@@ -325,8 +325,8 @@ static void node_call(struct sy_node *node)
 
     node->state = SY_NODE_CALLED;
     if (rc != 0) {
-        node_lose(node, "cannot be reached: '%s' cannot be run: %s", node->command[0],
-                  strerror(-rc));
+        node_lose(node, "cannot be reached: '%s' cannot be run: %s%s", node->command[0],
+                  strerror(-rc), rc == -EMFILE ? " (see ulimit -Hn)" : "");
         return;
     }
     node->pid = ends.pid;
