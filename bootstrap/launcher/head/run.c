@@ -333,7 +333,9 @@ static void head_run_resume(void *owner)
         sy_forward_resume(&run->pes[pe].err);
     for (int i = 0; i < run->nodes; i++)
         sy_forward_resume(&run->node[i].error_lines);
-    if (!sy_repeats_wait(&run->repeats) && !sy_repeats_wait(&run->host_repeats))
+    /* PEs' lines that wait by now may all be younger. */
+    if ((!sy_repeats_wait(&run->repeats) && !sy_repeats_wait(&run->host_repeats)) ||
+        ev_now(run->loop) >= run->later_since + SY_REPEATS_DELAY)
         sy_run_say_later(run);
     sy_run_check_done(run);
 }

@@ -78,6 +78,7 @@ struct sy_run {
     struct sy_repeats host_repeats; /* what commands that start agents say */
     char *later;                    /* lines of oshrun's own that come after those */
     size_t later_length;
+    double later_since; /* the last of them */
     struct sy_input input;
     ev_timer limit;         /* --timeout */
     ev_timer spawn_limit;   /* --spawn-timeout */

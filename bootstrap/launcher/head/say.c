@@ -18,6 +18,7 @@ static void say_in_turn(struct sy_run *run, const char *line, size_t length)
     run->later = sy_memory_resize(run->later, run->later_length + length);
     memcpy(run->later + run->later_length, line, length);
     run->later_length += length;
+    run->later_since = ev_now(run->loop);
 }
 
 void sy_run_say_later(struct sy_run *run)

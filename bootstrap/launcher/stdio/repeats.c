@@ -7,8 +7,6 @@
 #include "bootstrap/launcher/memory.h"
 #include "util/list.h"
 
-static const double DELAY = 0.25; /* seconds that a line waits for others to say the same */
-
 static void repeats_arm(struct sy_repeats *repeats)
 {
     double after;
@@ -91,7 +89,7 @@ struct sy_repeat *sy_repeats_add(struct sy_repeats *repeats, const void *place, 
     repeat->text = sy_memory_resize(NULL, length);
     memcpy(repeat->text, text, length);
     repeat->length = length;
-    repeat->due = ev_now(repeats->loop) + DELAY;
+    repeat->due = ev_now(repeats->loop) + SY_REPEATS_DELAY;
     *repeats->last = repeat;
     repeats->last = &repeat->next;
     repeats->count++;

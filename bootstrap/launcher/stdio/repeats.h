@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define SY_REPEATS_DELAY 0.25 /* seconds that a line waits for others to say the same */
+
 enum {
     SY_REPEATS_MAX = 1024 /* texts that wait at a time; more pass as they come */
 };
