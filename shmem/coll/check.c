@@ -14,6 +14,7 @@
 static const char *const names[] = {
     [SY_COLL_SYNC] = "sync",
     [SY_COLL_VOTE] = "allocation, or making or ending a team",
+    [SY_COLL_SPLIT] = "a team's split",
     [SY_COLL_GATHER] = "gather",
     [SY_COLL_BROADCAST] = "broadcast",
     [SY_COLL_COLLECT] = "collect",
@@ -62,7 +63,7 @@ static const char *coll_check_describe(const struct record *record, char *text, 
     int length = snprintf(text, room, "%.*s", NAME - 1, record->name),
         routine = record->routine & ~STREAM;
 
-    if (routine != SY_COLL_SYNC && routine != SY_COLL_VOTE && routine != SY_COLL_COLLECT)
+    if (routine > SY_COLL_SPLIT && routine != SY_COLL_COLLECT)
         length += snprintf(text + length, room - (size_t)length, " of %llu bytes",
                            (unsigned long long)record->size);
     if (routine == SY_COLL_BROADCAST)

@@ -10,7 +10,8 @@
 
 enum sy_coll_routine {
     SY_COLL_SYNC = 1,
-    SY_COLL_VOTE, /* of what allocates, and what makes and ends teams: coll/agree.h */
+    SY_COLL_VOTE,  /* of what allocates, and of shmem_finalize: coll/agree.h */
+    SY_COLL_SPLIT, /* what makes teams */
     SY_COLL_GATHER,
     SY_COLL_BROADCAST,
     SY_COLL_COLLECT,

@@ -184,11 +184,12 @@ int sy_team_create(struct sy_team *parent, int start, int stride, int size, int 
                    struct sy_team **made)
 {
     struct sy_agreement agreement = sy_agreement_of_team(parent);
+    struct sy_group group = sy_group_of_team(parent);
     struct sy_team *team = calloc(1, sizeof *team);
     int rc = team ? coll_team_part(team, parent, start, stride, size) : 0;
 
     if (SY_UNLIKELY(sy_config.check))
-        sy_coll_check_streams(parent, "a team's split");
+        sy_coll_check(&group, (struct sy_coll_call){.routine = SY_COLL_SPLIT});
     if (team) {
         team->num_contexts = num_contexts;
         team->origin = parent->origin;
