@@ -515,8 +515,7 @@ static int wait_progress_start_thread(struct sy_error *err)
     ev_async_start(progress.loop, &progress.stop);
     ev_async_init(&progress.report, wait_progress_on_report);
     ev_async_start(progress.loop, &progress.report);
-    ev_timer_init(&progress.stall, wait_progress_on_stall,
-                  sy_config.stall_report / LOOKS_FOR_STALLS,
+    ev_timer_init(&progress.stall, wait_progress_on_stall, 0.,
                   sy_config.stall_report / LOOKS_FOR_STALLS);
     ev_timer_init(&progress.settled, wait_progress_on_settled, SETTLED, 0.);
     ev_timer_start(progress.loop, &progress.settled);
