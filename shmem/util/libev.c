@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -54,6 +55,18 @@ static int libev_try_epoll(int epoll, int event)
     return 0;
 }
 
+static void (*libev_die)(const char *what);
+
+/* libev itself would abort. */
+static void *libev_resize(void *block, long size)
+{
+    void *resized = realloc(block, (size_t)size);
+
+    if (!resized && size)
+        libev_die("no memory for the events of the progress thread");
+    return resized;
+}
+
 struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *err)
 {
     /* libev's own: an epoll, and an eventfd or a pipe. */
@@ -82,6 +95,8 @@ struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *er
     if (event >= 0)
         close(event);
     if (!rc) {
+        libev_die = die;
+        sy_libev.set_allocator_function(libev_resize);
         sy_libev.set_syserr_cb_function(die);
         loop = sy_libev.loop_new_function(
             EVFLAG_NOENV | (no_epoll ? (unsigned)EVBACKEND_POLL : (unsigned)EVFLAG_AUTO));

@@ -22,7 +22,8 @@
     X(timer_start)                                                                                 \
     X(async_start)                                                                                 \
     X(async_send)                                                                                  \
-    X(set_syserr_cb)
+    X(set_syserr_cb)                                                                               \
+    X(set_allocator)
 
 struct sy_libev {
 #define SY_LIBEV_MEMBER(name) __typeof__(ev_##name) *name##_function;

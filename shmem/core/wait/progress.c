@@ -541,6 +541,8 @@ static void wait_progress_failed(const char *what)
     sy_fatal("%s: %s; %s", what, strerror(errno),
              errno == EBADF || errno == EINVAL
                  ? "the program has closed a descriptor that is the library's, most likely"
+             : errno == ENOMEM
+                 ? "raise the limit (ulimit -v), or that which the program has set (RLIMIT_AS)"
                  : "are there too few descriptors (ulimit -n)?");
 }
 
