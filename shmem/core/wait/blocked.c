@@ -264,6 +264,16 @@ static bool wait_blocked_has_handlers(void)
     return false;
 }
 
+bool sy_blocked_deserted(void)
+{
+    struct tasks others = {.count = -1};
+    char text[SY_PROC_TEXT];
+
+    if (own.count >= 0 && sy_proc_state(sy_proc_of_thread(getpid(), "stat", text)) == 'Z')
+        wait_blocked_list_tasks(&others, &own);
+    return others.count == 1;
+}
+
 uint64_t sy_blocked_look(double limit, unsigned *flags, double *seconds)
 {
     bool inside, served = false;

@@ -2,6 +2,7 @@
 #ifndef SY_CORE_BLOCKED_H
 #define SY_CORE_BLOCKED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Encloses the start of the library's own threads: all others are the program's. */
@@ -19,5 +20,8 @@ void sy_blocked_threads_issue(void);
  * a thread does something else, it has not waited for `limit`, of SHMEM_DEADLOCK_TIMEOUT, or a
  * transport has had something under way for some milliseconds. By the progress thread. */
 uint64_t sy_blocked_look(double limit, unsigned *flags, double *seconds);
+
+/* Whether the main thread has ended, by pthread_exit, and none of the program's is left. */
+bool sy_blocked_deserted(void);
 
 #endif

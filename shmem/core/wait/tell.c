@@ -9,6 +9,7 @@
 #include "core/start/boot.h"
 #include "core/start/config.h"
 #include "core/start/world.h"
+#include "core/fatal.h"
 #include "core/guard.h"
 #include "core/wait/blocked.h"
 #include "core/wait/ending.h"
@@ -77,6 +78,10 @@ double sy_tell_blocked(void)
     double seconds;
     uint64_t wait = sy_blocked_look(sy_config.deadlock_timeout, &flags, &seconds);
 
+    if (!wait && sy_blocked_deserted())
+        sy_fatal(
+            "the main thread has ended by pthread_exit, without shmem_finalize, and it was the "
+            "last one of the program; have main return, or call exit");
     if (!wait || (wait == told.wait && flags == told.flags && seconds < 2 * told.seconds))
         return seconds;
     told.flags = flags;
