@@ -1,5 +1,6 @@
 /* Streams and events. */
 #include <stdlib.h>
+#include <sys/queue.h>
 
 #include "api/streams.h"
 #include "core/fatal.h"
@@ -48,12 +49,12 @@ SY_ALIAS(shmemx_stream_call);
 /* An event stands for the point in a stream where it was last recorded, or for nothing. */
 struct sy_event {
     struct sy_point *point; /* holds a reference */
-    struct sy_event *next, **link;
+    LIST_ENTRY(sy_event) link;
 };
 
 /* Guards the list of events and the points that they stand for. */
 static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct sy_event *events;
+static LIST_HEAD(, sy_event) events = LIST_HEAD_INITIALIZER(events);
 
 /* Ends the job where the handle is no event, or the process a child; without SHMEM_CHECK only the
  * invalid one is found. */
@@ -66,9 +67,9 @@ static void streams_check_event(shmemx_event_t event, const char *routine)
     if (!sy_config.check)
         return;
     pthread_mutex_lock(&events_lock);
-    const struct sy_event *known = events;
+    const struct sy_event *known = LIST_FIRST(&events);
     while (known && known != event)
-        known = known->next;
+        known = LIST_NEXT(known, link);
     pthread_mutex_unlock(&events_lock);
     if (!known)
         sy_fatal(
@@ -107,11 +108,7 @@ int pshmemx_event_create(shmemx_event_t *event)
     if (!*event)
         return -1;
     pthread_mutex_lock(&events_lock);
-    if (events)
-        events->link = &(*event)->next;
-    (*event)->next = events;
-    (*event)->link = &events;
-    events = *event;
+    LIST_INSERT_HEAD(&events, *event, link);
     pthread_mutex_unlock(&events_lock);
     return 0;
 }
@@ -124,9 +121,7 @@ void pshmemx_event_destroy(shmemx_event_t event)
     if (sy_config.check)
         streams_check_event(event, SY_ROUTINE);
     pthread_mutex_lock(&events_lock);
-    *event->link = event->next;
-    if (event->next)
-        event->next->link = event->link;
+    LIST_REMOVE(event, link);
     pthread_mutex_unlock(&events_lock);
     if (event->point)
         sy_point_drop(event->point);

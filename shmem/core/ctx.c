@@ -15,7 +15,7 @@ struct sy_ctx sy_ctx_control = {.team = &sy_team_world};
 /* All contexts but the default one. Any thread may make and end contexts. */
 static struct {
     pthread_mutex_t lock;
-    struct sy_ctx *first;
+    LIST_HEAD(, sy_ctx) list;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Those that have ended last keep their memory for a while. They have no members, so a routine that
@@ -39,8 +39,9 @@ static void ctx_check(shmem_ctx_t ctx)
     if (ctx == SHMEM_CTX_INVALID || ctx == &sy_ctx_control)
         return;
     pthread_mutex_lock(&all.lock);
-    for (known = all.first; known && known != ctx; known = known->next)
-        ;
+    LIST_FOREACH (known, &all.list, link)
+        if (known == ctx)
+            break;
     pthread_mutex_unlock(&all.lock);
     if (!known)
         sy_fatal(
@@ -94,11 +95,7 @@ int sy_ctx_create(struct sy_team *team, long options, struct sy_ctx **out)
         }
     }
     pthread_mutex_lock(&all.lock);
-    ctx->next = all.first;
-    ctx->link = &all.first;
-    if (ctx->next)
-        ctx->next->link = &ctx->next;
-    all.first = ctx;
+    LIST_INSERT_HEAD(&all.list, ctx, link);
     pthread_mutex_unlock(&all.lock);
     *out = ctx;
     return 0;
@@ -109,9 +106,7 @@ void sy_ctx_destroy(struct sy_ctx *ctx)
     sy_quiet(ctx, SY_ALL_PES);
     ctx_close_domains(ctx, sy_routes.count);
     pthread_mutex_lock(&all.lock);
-    *ctx->link = ctx->next;
-    if (ctx->next)
-        ctx->next->link = ctx->link;
+    LIST_REMOVE(ctx, link);
     ctx->members.size = 0;
     struct sy_ctx **place = &retired[retirements++ % RETIRED], *oldest = *place;
     *place = ctx;
@@ -143,9 +138,9 @@ void sy_ctx_control_close(void)
 static struct sy_ctx *ctx_find_on(const struct sy_team *team)
 {
     pthread_mutex_lock(&all.lock);
-    struct sy_ctx *ctx = all.first;
+    struct sy_ctx *ctx = LIST_FIRST(&all.list);
     while (ctx && team && ctx->team != team)
-        ctx = ctx->next;
+        ctx = LIST_NEXT(ctx, link);
     pthread_mutex_unlock(&all.lock);
     return ctx;
 }

@@ -4,6 +4,7 @@
 #define SY_CORE_CTX_H
 
 #include <shmem.h>
+#include <sys/queue.h>
 
 #include "core/fatal.h"
 #include "core/route/route.h"
@@ -19,7 +20,7 @@ struct sy_ctx {
         long options;     /* SHMEM_CTX_SESSION_ bits */
         size_t total_ops; /* expected operations; SIZE_MAX: not known */
     } session;
-    struct sy_ctx *next, **link; /* in the list of all */
+    LIST_ENTRY(sy_ctx) link; /* in the list of all */
     struct sy_transport_ctx *domain[SY_TRANSPORTS_MAX];
 };
 

@@ -19,7 +19,7 @@
 
 pthread_mutex_t sy_stream_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct sy_stream *all; /* under the lock */
+static LIST_HEAD(, sy_stream) all = LIST_HEAD_INITIALIZER(all); /* under the lock */
 
 /* ---- making and ending ---- */
 
@@ -65,15 +65,6 @@ static int stream_open_ctx(struct sy_stream *stream)
     return rc;
 }
 
-static void stream_enter(struct sy_stream *stream)
-{
-    stream->next = all;
-    stream->link = &all;
-    if (all)
-        all->link = &stream->next;
-    all = stream;
-}
-
 int sy_stream_create(struct sy_team *team, size_t depth, struct sy_stream **made)
 {
     sy_issue_refuse_child("shmemx_stream_create");
@@ -97,7 +88,7 @@ int sy_stream_create(struct sy_team *team, size_t depth, struct sy_stream **made
         return rc;
     }
     pthread_mutex_lock(&sy_stream_lock);
-    stream_enter(stream);
+    LIST_INSERT_HEAD(&all, stream, link);
     pthread_mutex_unlock(&sy_stream_lock);
     *made = stream;
     return 0;
@@ -116,8 +107,9 @@ static void stream_check(const struct sy_stream *stream, const char *routine)
     if (!sy_config.check)
         return;
     pthread_mutex_lock(&sy_stream_lock);
-    for (known = all; known && known != stream; known = known->next)
-        ;
+    LIST_FOREACH (known, &all, link)
+        if (known == stream)
+            break;
     pthread_mutex_unlock(&sy_stream_lock);
     if (!known)
         sy_fatal(
@@ -213,9 +205,7 @@ static void stream_end(struct sy_stream *stream, const char *routine)
         pthread_mutex_lock(&sy_stream_lock);
     }
     stream_take_error(stream);
-    *stream->link = stream->next;
-    if (stream->next)
-        stream->next->link = stream->link;
+    LIST_REMOVE(stream, link);
     pthread_mutex_unlock(&sy_stream_lock);
     if (stream->foreign.end && !sy_world.exiting)
         stream->foreign.end(stream->foreign.queue);
@@ -235,9 +225,9 @@ void sy_stream_destroy(struct sy_stream *stream, const char *routine)
 static struct sy_stream *stream_of_team(const struct sy_team *team)
 {
     pthread_mutex_lock(&sy_stream_lock);
-    struct sy_stream *stream = all;
+    struct sy_stream *stream = LIST_FIRST(&all);
     while (stream && team && stream->team != team)
-        stream = stream->next;
+        stream = LIST_NEXT(stream, link);
     pthread_mutex_unlock(&sy_stream_lock);
     return stream;
 }

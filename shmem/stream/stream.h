@@ -35,6 +35,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include <switchyard/host.h>
 
@@ -182,8 +183,8 @@ struct sy_stream {
     const char *routine;                 /* of the latest operation that has begun */
     struct sy_stream *active;            /* the next one that the proxy looks at */
     /* lock */
-    struct sy_stream *next, **link; /* in the list of all */
-    struct sy_stream *inbox;        /* the next one that is new to the proxy */
+    LIST_ENTRY(sy_stream) link; /* in the list of all */
+    struct sy_stream *inbox;    /* the next one that is new to the proxy */
     struct sy_stream_op *first, **last;
     uint64_t added, completed;
     uint64_t told;                /* `completed` as it will be, when a tell calls its function */

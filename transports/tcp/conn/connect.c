@@ -21,7 +21,7 @@
 
 struct tcp_attempt {
     struct tcp_net *net;
-    struct tcp_attempt *next, **link; /* in the list of all, the latest first */
+    LIST_ENTRY(tcp_attempt) link; /* in the list of all, the latest first */
     struct tcp_contact *contact;
     struct tcp_stream *stream;
     int pe;
@@ -47,16 +47,19 @@ uint64_t sy_tcp_until(struct tcp_net *net, uint64_t deadline)
 
 unsigned sy_tcp_attempts_since(struct tcp_net *net, uint64_t since)
 {
+    const struct tcp_attempt *each;
     unsigned count = 0;
 
-    for (const struct tcp_attempt *each = net->attempts; each; each = each->next)
+    LIST_FOREACH (each, &net->attempts, link)
         count += each->began > since && !each->waiting;
     return count;
 }
 
 bool sy_tcp_attempts_by_rule(struct tcp_net *net, uint64_t since)
 {
-    for (const struct tcp_attempt *each = net->attempts; each; each = each->next)
+    const struct tcp_attempt *each;
+
+    LIST_FOREACH (each, &net->attempts, link)
         if (each->began > since && each->contact->first && sy_tcp_connects(net, each->pe))
             return true;
     return false;
@@ -87,9 +90,7 @@ void sy_tcp_attempt_end(struct tcp_net *net, struct tcp_contact *contact)
     if (!attempt)
         return;
     connect_drop_pending(attempt, NULL);
-    *attempt->link = attempt->next;
-    if (attempt->next)
-        attempt->next->link = attempt->link;
+    LIST_REMOVE(attempt, link);
     contact->attempt = NULL;
     sy_tcp_table_close(attempt, sizeof *attempt);
     sy_tcp_turns_go_on(net);
@@ -97,8 +98,8 @@ void sy_tcp_attempt_end(struct tcp_net *net, struct tcp_contact *contact)
 
 void sy_tcp_attempts_end(struct tcp_net *net)
 {
-    while (net->attempts)
-        sy_tcp_attempt_end(net, net->attempts->contact);
+    while (!LIST_EMPTY(&net->attempts))
+        sy_tcp_attempt_end(net, LIST_FIRST(&net->attempts)->contact);
 }
 
 void sy_tcp_connect_cancel(struct tcp_net *net, struct tcp_stream *stream, int pe, unsigned number)
@@ -332,11 +333,8 @@ void sy_tcp_attempt_start(struct tcp_net *net, struct tcp_contact *contact,
     attempt->pe = sy_tcp_contact_pe(net, contact);
     attempt->number = sy_tcp_contact_number(net, contact);
     attempt->began = now;
-    attempt->next = net->attempts;
-    attempt->link = &net->attempts;
-    if (net->attempts)
-        net->attempts->link = &attempt->next;
-    net->attempts = contact->attempt = attempt;
+    LIST_INSERT_HEAD(&net->attempts, attempt, link);
+    contact->attempt = attempt;
     attempt->nowhere = connect_find_candidates(attempt);
     connect_race(attempt, now);
 }
@@ -361,15 +359,17 @@ static bool connect_attempt_timer(struct tcp_attempt *attempt, uint64_t now)
 /* Acting on a deadline may end or begin any attempt, so the list is gone through anew each time. */
 void sy_tcp_attempts_timer(struct tcp_net *net, uint64_t now)
 {
-    for (struct tcp_attempt *each = net->attempts; each;)
-        each = connect_attempt_timer(each, now) ? net->attempts : each->next;
+    for (struct tcp_attempt *each = LIST_FIRST(&net->attempts); each;)
+        each = connect_attempt_timer(each, now) ? LIST_FIRST(&net->attempts)
+                                                : LIST_NEXT(each, link);
 }
 
 uint64_t sy_tcp_attempts_deadline(struct tcp_net *net)
 {
     uint64_t deadline = UINT64_MAX;
+    const struct tcp_attempt *each;
 
-    for (const struct tcp_attempt *each = net->attempts; each; each = each->next) {
+    LIST_FOREACH (each, &net->attempts, link) {
         deadline = sy_tcp_earlier(deadline, each->race.due);
         for (unsigned k = 0; k < each->race.begun; k++)
             if (each->pending[k])

@@ -7,6 +7,8 @@
 #ifndef TCP_CONN_PENDING_H
 #define TCP_CONN_PENDING_H
 
+#include <sys/queue.h>
+
 #include "transports/tcp/conn/candidates.h"
 #include "transports/tcp/conn/handshake.h"
 
@@ -106,7 +108,7 @@ struct tcp_net {
     /* the others */
     struct tcp_turns turns;
     struct tcp_incoming incoming;
-    struct tcp_attempt *attempts;
+    LIST_HEAD(, tcp_attempt) attempts;
     uint64_t serial;               /* of the last HELLO */
     uint64_t wake;                 /* no deadline is earlier */
     struct tcp_counters *counters; /* the user's */
