@@ -9,50 +9,38 @@
 #include "util/secure.h"
 #include "util/stays.h"
 
-static const struct {
-    const char *name;
-    size_t offset;
-    bool may_be_missing;
-} functions[] = {
-#define FUNCTION(NAME)                                                                             \
-    {                                                                                              \
-        "cl" #NAME, offsetof(struct opencl_library, NAME), false                                   \
-    }
-#define SVM_FUNCTION(NAME)                                                                         \
-    {                                                                                              \
-        "cl" #NAME, offsetof(struct opencl_library, NAME), true                                    \
-    }
-    FUNCTION(GetPlatformIDs),      FUNCTION(GetPlatformInfo),  FUNCTION(GetDeviceIDs),
-    FUNCTION(GetDeviceInfo),       FUNCTION(CreateContext),    FUNCTION(RetainContext),
-    FUNCTION(ReleaseContext),      FUNCTION(GetContextInfo),   FUNCTION(CreateCommandQueue),
-    FUNCTION(ReleaseCommandQueue), FUNCTION(Finish),           FUNCTION(Flush),
-    FUNCTION(WaitForEvents),       FUNCTION(GetEventInfo),     FUNCTION(ReleaseEvent),
-    FUNCTION(CreateBuffer),        FUNCTION(ReleaseMemObject), FUNCTION(EnqueueReadBuffer),
-    FUNCTION(EnqueueWriteBuffer),  FUNCTION(EnqueueMapBuffer), FUNCTION(EnqueueUnmapMemObject),
-    FUNCTION(EnqueueFillBuffer),   SVM_FUNCTION(SVMAlloc),     SVM_FUNCTION(SVMFree),
-};
-
 /* Drivers have threads of their own that do not end with the last object, so the library stays. */
 int sy_opencl_load(struct opencl_library *cl, const struct sy_host *host, struct sy_error *err)
 {
+#define FUNCTION(NAME)                                                                             \
+    {                                                                                              \
+        "cl" #NAME, &cl->NAME                                                                      \
+    }
+    const struct sy_stays_function functions[] = {
+        FUNCTION(GetPlatformIDs),      FUNCTION(GetPlatformInfo),  FUNCTION(GetDeviceIDs),
+        FUNCTION(GetDeviceInfo),       FUNCTION(CreateContext),    FUNCTION(RetainContext),
+        FUNCTION(ReleaseContext),      FUNCTION(GetContextInfo),   FUNCTION(CreateCommandQueue),
+        FUNCTION(ReleaseCommandQueue), FUNCTION(Finish),           FUNCTION(Flush),
+        FUNCTION(WaitForEvents),       FUNCTION(GetEventInfo),     FUNCTION(ReleaseEvent),
+        FUNCTION(CreateBuffer),        FUNCTION(ReleaseMemObject), FUNCTION(EnqueueReadBuffer),
+        FUNCTION(EnqueueWriteBuffer),  FUNCTION(EnqueueMapBuffer), FUNCTION(EnqueueUnmapMemObject),
+        FUNCTION(EnqueueFillBuffer)};
+    const struct sy_stays_function svm[] = {FUNCTION(SVMAlloc), FUNCTION(SVMFree)};
+
     if (sy_secure())
         return host->fail(err, ENODEV,
                           "not in a program with other rights than its user's (setuid): OpenCL "
                           "loads code that the environment names (OCL_ICD_VENDORS)");
-    cl->handle = sy_stays_open("libOpenCL.so.1");
-    if (!cl->handle)
+    void *handle = sy_stays_open("libOpenCL.so.1");
+    if (!handle)
         return host->fail(err, ENODEV,
                           "OpenCL's library cannot be loaded (%s); Debian's package is "
                           "ocl-icd-libopencl1, and a device needs its vendor's driver too",
                           dlerror());
-    for (size_t i = 0; i < SY_COUNT(functions); i++) {
-        void *found = dlsym(cl->handle, functions[i].name);
-        memcpy((char *)cl + functions[i].offset, &found, sizeof found);
-        if (found || functions[i].may_be_missing)
-            continue;
-        dlclose(cl->handle);
-        return host->fail(err, ENODEV, "OpenCL's library has no %s", functions[i].name);
-    }
+    const char *lacks = sy_stays_find(handle, functions, SY_COUNT(functions));
+    if (lacks)
+        return host->fail(err, ENODEV, "OpenCL's library has no %s", lacks);
+    sy_stays_find(handle, svm, SY_COUNT(svm));
     return 0;
 }
 

@@ -36,7 +36,6 @@ enum {
 #define CL_DEVICE_TYPE_ALL UINT64_C(0xFFFFFFFF)
 
 struct opencl_library {
-    void *handle;
     int (*GetPlatformIDs)(unsigned, cl_object *, unsigned *);
     int (*GetPlatformInfo)(cl_object, unsigned, size_t, void *, size_t *);
     int (*GetDeviceIDs)(cl_object, uint64_t, unsigned, cl_object *, unsigned *);
