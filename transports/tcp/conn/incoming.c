@@ -26,8 +26,9 @@ struct tcp_incoming_chunk {
 
 void sy_tcp_incoming_init(struct tcp_net *net)
 {
-    net->incoming.strangers.last = &net->incoming.strangers.first;
-    net->incoming.introduced.last = &net->incoming.introduced.first;
+    TAILQ_INIT(&net->incoming.strangers);
+    TAILQ_INIT(&net->incoming.introduced);
+    TAILQ_INIT(&net->incoming.unused);
 }
 
 /* Whether the limiter lets a line through; *held: those before it that it did not. */
@@ -48,23 +49,6 @@ static bool incoming_may_log(struct tcp_limiter *limiter, unsigned *held)
 
 /* ---- places ---- */
 
-static void incoming_enter(struct tcp_incoming_list *list, struct tcp_pending *pending)
-{
-    pending->next = NULL;
-    pending->link = list->last;
-    *list->last = pending;
-    list->last = &pending->next;
-}
-
-static void incoming_leave(struct tcp_incoming_list *list, struct tcp_pending *pending)
-{
-    *pending->link = pending->next;
-    if (pending->next)
-        pending->next->link = pending->link;
-    else
-        list->last = pending->link;
-}
-
 static bool incoming_more_places(struct tcp_net *net)
 {
     struct tcp_incoming_chunk *chunk = sy_tcp_table_open(sizeof *chunk);
@@ -73,8 +57,8 @@ static bool incoming_more_places(struct tcp_net *net)
         return false;
     chunk->next = net->incoming.chunks;
     net->incoming.chunks = chunk;
-    for (unsigned i = CHUNK; i-- > 0; net->incoming.unused = &chunk->pending[i])
-        chunk->pending[i].next = net->incoming.unused;
+    for (unsigned i = 0; i < CHUNK; i++)
+        TAILQ_INSERT_TAIL(&net->incoming.unused, &chunk->pending[i], link);
     return true;
 }
 
@@ -85,13 +69,13 @@ static void incoming_give_back(struct tcp_net *net)
         sy_tcp_table_close(each, sizeof *each);
     }
     net->incoming.chunks = NULL;
-    net->incoming.unused = NULL;
+    TAILQ_INIT(&net->incoming.unused);
 }
 
 /* Takes a connection off the list of strangers. */
 static void incoming_leave_strangers(struct tcp_pending *pending)
 {
-    incoming_leave(&pending->net->incoming.strangers, pending);
+    TAILQ_REMOVE(&pending->net->incoming.strangers, pending, link);
     pending->net->incoming.stranger_count--;
     --*pending->source;
 }
@@ -105,22 +89,21 @@ void sy_tcp_incoming_gone(struct tcp_pending *pending)
         while (*at != pending)
             at = &(*at)->sibling;
         *at = pending->sibling;
-        incoming_leave(&net->incoming.introduced, pending);
+        TAILQ_REMOVE(&net->incoming.introduced, pending, link);
     } else {
         incoming_leave_strangers(pending);
     }
     pending->watch.fd = -1;
-    pending->next = net->incoming.unused;
-    net->incoming.unused = pending;
+    TAILQ_INSERT_HEAD(&net->incoming.unused, pending, link);
     net->incoming.count--;
 }
 
 /* The stranger to evict: the oldest of the address that has most. */
 static struct tcp_pending *incoming_next_to_go(struct tcp_net *net)
 {
-    struct tcp_pending *victim = net->incoming.strangers.first;
+    struct tcp_pending *victim = TAILQ_FIRST(&net->incoming.strangers), *each;
 
-    for (struct tcp_pending *each = victim; each; each = each->next)
+    TAILQ_FOREACH (each, &net->incoming.strangers, link)
         if (*each->source > *victim->source)
             victim = each;
     return victim;
@@ -155,10 +138,10 @@ struct tcp_pending *sy_tcp_incoming_open(struct tcp_net *net, int fd,
 
     while (net->incoming.stranger_count >= STRANGERS)
         incoming_evict_one(net);
-    if (!net->incoming.unused && !incoming_more_places(net))
+    if (TAILQ_EMPTY(&net->incoming.unused) && !incoming_more_places(net))
         return NULL;
-    pending = net->incoming.unused;
-    net->incoming.unused = pending->next;
+    pending = TAILQ_FIRST(&net->incoming.unused);
+    TAILQ_REMOVE(&net->incoming.unused, pending, link);
     *pending = (struct tcp_pending){
         .net = net,
         .watch = {.fd = fd, .event = sy_tcp_pending_event, .owner = pending},
@@ -166,7 +149,7 @@ struct tcp_pending *sy_tcp_incoming_open(struct tcp_net *net, int fd,
         .source = &net->incoming.from[sy_socket_source(address) % TCP_SOURCES],
         .began = now,
         .deadline = sy_tcp_until(net, now + sy_tcp_patience(net, TCP_HANDSHAKE_TIME))};
-    incoming_enter(&net->incoming.strangers, pending);
+    TAILQ_INSERT_TAIL(&net->incoming.strangers, pending, link);
     net->incoming.stranger_count++;
     ++*pending->source;
     net->incoming.count++;
@@ -187,7 +170,7 @@ bool sy_tcp_incoming_is_short(struct tcp_net *net, const struct tcp_contact *con
 void sy_tcp_incoming_introduced(struct tcp_pending *pending, struct tcp_contact *contact)
 {
     incoming_leave_strangers(pending);
-    incoming_enter(&pending->net->incoming.introduced, pending);
+    TAILQ_INSERT_TAIL(&pending->net->incoming.introduced, pending, link);
     pending->contact = contact;
     pending->sibling = contact->incoming;
     contact->incoming = pending;
@@ -244,8 +227,9 @@ void sy_tcp_incoming_drop(struct tcp_contact *contact, const struct tcp_pending 
 
 void sy_tcp_incoming_cancel(struct tcp_net *net, const struct tcp_stream *stream)
 {
-    for (struct tcp_pending *each = net->incoming.introduced.first, *next; each; each = next) {
-        next = each->next;
+    for (struct tcp_pending *each = TAILQ_FIRST(&net->incoming.introduced), *next; each;
+         each = next) {
+        next = TAILQ_NEXT(each, link);
         if (each->stream == stream)
             sy_tcp_pending_close(each);
     }
@@ -255,15 +239,15 @@ static uint64_t incoming_list_timer(const struct tcp_incoming_list *list, uint64
 {
     uint64_t deadline = UINT64_MAX;
 
-    for (struct tcp_pending *each = list->first; each;) {
+    for (struct tcp_pending *each = TAILQ_FIRST(list); each;) {
         if (sy_tcp_pending_late(each, now)) {
-            each = list->first;
+            each = TAILQ_FIRST(list);
             deadline = UINT64_MAX;
             continue;
         }
         if (each->deadline < deadline)
             deadline = each->deadline;
-        each = each->next;
+        each = TAILQ_NEXT(each, link);
     }
     return deadline;
 }
@@ -280,9 +264,9 @@ uint64_t sy_tcp_incoming_timer(struct tcp_net *net, uint64_t now)
 
 void sy_tcp_incoming_close(struct tcp_net *net)
 {
-    while (net->incoming.strangers.first)
-        sy_tcp_pending_close(net->incoming.strangers.first);
-    while (net->incoming.introduced.first)
-        sy_tcp_pending_close(net->incoming.introduced.first);
+    while (!TAILQ_EMPTY(&net->incoming.strangers))
+        sy_tcp_pending_close(TAILQ_FIRST(&net->incoming.strangers));
+    while (!TAILQ_EMPTY(&net->incoming.introduced))
+        sy_tcp_pending_close(TAILQ_FIRST(&net->incoming.introduced));
     incoming_give_back(net);
 }

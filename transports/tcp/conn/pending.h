@@ -33,10 +33,10 @@ struct tcp_pending {
     size_t done; /* bytes of the message that is being sent or received */
 
     /* incoming connections only */
-    struct tcp_pending *next, **link; /* in its list, and what points at it there */
-    struct tcp_contact *contact; /* whom it has introduced itself as; NULL: a stranger so far */
-    struct tcp_pending *sibling; /* the next one of that contact */
-    uint16_t *source;            /* how many strangers there are from where it comes */
+    TAILQ_ENTRY(tcp_pending) link; /* in its list */
+    struct tcp_contact *contact;   /* whom it has introduced itself as; NULL: a stranger so far */
+    struct tcp_pending *sibling;   /* the next one of that contact */
+    uint16_t *source;              /* how many strangers there are from where it comes */
 };
 
 /* What is known of a stream that there is or could be: one for each PE and number, at rest 0. */
@@ -76,16 +76,14 @@ struct tcp_turns {
 
 #define TCP_SOURCES 1024 /* counts of strangers, by a hash of where they come from */
 
-struct tcp_incoming_list {
-    struct tcp_pending *first, **last;
-};
+TAILQ_HEAD(tcp_incoming_list, tcp_pending);
 
 struct tcp_incoming {
     struct tcp_incoming_list strangers, introduced; /* the oldest first */
+    struct tcp_incoming_list unused;
     unsigned count, stranger_count;
     uint16_t from[TCP_SOURCES];
     struct tcp_incoming_chunk *chunks;
-    struct tcp_pending *unused;
     struct tcp_limiter failed, turned_away;
 };
 
