@@ -177,10 +177,9 @@ void sy_host_reach(struct host *host, const struct sy_flags *flags, bool slurm)
     char **command = sy_command_make(flags, host->name, slurm, "oshcheck");
     double begin = sy_clock();
     struct rlimit files;
-    int rc;
 
     getrlimit(RLIMIT_NOFILE, &files);
-    rc = sy_call_start(command, &files, &host->ends);
+    int rc = sy_call_start(command, &files, &host->ends);
     if (rc != 0) {
         host->ends.pid = 0;
         snprintf(host->fault, sizeof host->fault, "'%s' cannot be run: %s%s", command[0],

@@ -40,7 +40,6 @@ static int oshcheck_parse(struct sy_flags *flags, int argc, char **argv)
 {
     static char check[] = "--check";
     char **words = sy_memory_zeroed((size_t)argc + 2, sizeof *words);
-    int status;
 
     sy_flags_tool = "oshcheck";
     sy_flags_synopsis = "[options]";
@@ -48,7 +47,7 @@ static int oshcheck_parse(struct sy_flags *flags, int argc, char **argv)
     words[1] = check;
     for (int i = 1; i < argc; i++)
         words[i + 1] = argv[i];
-    status = sy_flags_parse(flags, argc + 1, words);
+    int status = sy_flags_parse(flags, argc + 1, words);
     free(words);
     return status;
 }
@@ -57,7 +56,6 @@ int main(int argc, char **argv)
 {
     struct sy_flags flags;
     bool slurm;
-    int status;
 
     sy_secure_refuse("oshcheck", "starts what its environment and its arguments say");
     sy_standard_keep();
@@ -71,7 +69,7 @@ int main(int argc, char **argv)
         puts("oshcheck (" PACKAGE_NAME ") " PACKAGE_VERSION);
         return sy_standard_end("oshcheck", EXIT_FAILURE);
     }
-    status = oshcheck_parse(&flags, argc, argv);
+    int status = oshcheck_parse(&flags, argc, argv);
     if (status < 0)
         status = sy_flags_find_hosts(&flags, &slurm);
     if (status < 0)

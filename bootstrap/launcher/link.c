@@ -103,11 +103,10 @@ static bool launcher_link_receive(struct sy_link *link)
 {
     size_t held = sy_frames_held(&link->in), most = LEAST;
     struct sy_frame frame;
-    ssize_t n;
 
     if (sy_frames_next(&link->in, &frame) && frame.length > held + LEAST)
         most = frame.length - held < MOST ? frame.length - held : MOST;
-    n = sy_frames_receive(&link->in, link->fd, most);
+    ssize_t n = sy_frames_receive(&link->in, link->fd, most);
     if (n == -ENOMEM)
         sy_memory_check(NULL);
     if (n > 0) {

@@ -76,13 +76,12 @@ int main(int argc, char **argv)
     struct sy_child_plan plan = {0};
     struct sy_flags flags;
     bool slurm;
-    int status;
 
     sy_secure_refuse("oshrun", "starts what its environment and its arguments say");
     sy_child_prepare(&plan);
     if (argc == 2 && strcmp(argv[1], "--agent") == 0)
         return sy_agent_run(&plan);
-    status = sy_flags_parse(&flags, argc, argv);
+    int status = sy_flags_parse(&flags, argc, argv);
     if (status < 0 && flags.check)
         status = launcher_oshrun_exec_check(argv);
     if (status < 0)

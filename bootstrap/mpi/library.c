@@ -187,13 +187,11 @@ static int library_take_loaded(const char *module, const char *wanted, struct lo
 /* The family of an MPI that is still to be loaded; NULL: nothing says which. */
 static const char *library_choose(const char *module, const char *wanted, const char **because)
 {
-    const char *family;
-
     if (wanted) {
         *because = "SHMEM_MPI_FAMILY names it";
         return wanted;
     }
-    family = library_by_launcher(because);
+    const char *family = library_by_launcher(because);
     if (family && library_is_built(module, family))
         return family;
     return library_is_built(module, "abi") ? "abi" : library_only_one(module);

@@ -49,13 +49,12 @@ struct mpi {
 /* Probes by the world of an MPI that is initialised, where loading MPI's part is harmless. */
 static int mpi_probe_world(const struct mpi_library *library, struct sy_error *err)
 {
-    const struct mpi_world_calls *calls;
     void *handle, *found;
     int rc = sy_mpi_load(library, MPI_WORLD_MODULE, MPI_WORLD_SYMBOL, &handle, &found, err);
 
     if (rc)
         return sy_mpi_launcher_size(&(const char *){NULL}) > 1 ? rc : -ENODEV;
-    calls = found;
+    const struct mpi_world_calls *calls = found;
     int size = calls->world_size();
     rc = sy_mpi_check_size(calls->version(), size, err);
     if (!rc && size <= 1 && sy_mpi_launcher_size(&(const char *){NULL}) != 1)

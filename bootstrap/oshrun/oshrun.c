@@ -71,10 +71,9 @@ static int oshrun_send_frame(struct client *client, enum sy_control_type type, i
 {
     const struct sy_frame frame = {
         .type = type, .length = (uint32_t)(first_length + second_length), .arg = arg};
-    int rc;
 
     pthread_mutex_lock(&client->sending);
-    rc = sy_frame_send(client->fd, &frame, first, first_length, second, deadline);
+    int rc = sy_frame_send(client->fd, &frame, first, first_length, second, deadline);
     pthread_mutex_unlock(&client->sending);
     return rc;
 }
@@ -222,13 +221,13 @@ static int oshrun_allgather(void *self, const char *phase, const void *mine, voi
     double deadline = sy_clock() + seconds + MARGIN;
     int limit = seconds < INT_MAX / 1000 - 1 ? (int)(seconds * 1000) + 1 : INT_MAX;
     size_t name = strlen(phase) + 1, total = length * (size_t)client->npes;
-    int rc;
 
     if (name > SY_LAUNCH_BODY_MAX || length > SY_LAUNCH_BODY_MAX - name ||
         length > SY_LAUNCH_GATHERED_MAX / (size_t)client->npes)
         return client->host->fail(err, EMSGSIZE, "%s: %zu bytes are too many for oshrun to gather",
                                   phase, length);
-    rc = oshrun_send_frame(client, SY_CONTROL_GATHER, limit, phase, name, mine, length, &deadline);
+    int rc = oshrun_send_frame(client, SY_CONTROL_GATHER, limit, phase, name, mine, length,
+                               &deadline);
     if (rc == 0)
         rc = oshrun_expect(client, SY_CONTROL_GATHERED, total, &deadline);
     if (rc == 0)
@@ -264,9 +263,8 @@ static int oshrun_event(void *self, int *status)
 {
     struct client *client = self;
     struct sy_frame header;
-    ssize_t n;
 
-    n = recv(client->fd, &header, sizeof header, MSG_PEEK | MSG_DONTWAIT);
+    ssize_t n = recv(client->fd, &header, sizeof header, MSG_PEEK | MSG_DONTWAIT);
     if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         return SY_EVENT_LOST;
     if (n == (ssize_t)sizeof header && sy_frame_fault(&header, SY_FRAME_AT_PE, SY_FRAME_RUNNING))

@@ -24,11 +24,10 @@ static void reduce_through_slots(const struct sy_group *group, struct sy_operati
 {
     size_t length = count * op.size;
     struct sy_piece room[2];
-    const void *left;
 
     sy_copy_bytes(sy_group_slot(group), source, length);
     sy_group_sync(group);
-    left = sy_group_read_slot(group, 0, 0, length, room[0].bytes);
+    const void *left = sy_group_read_slot(group, 0, 0, length, room[0].bytes);
     for (int i = 1; i < group->members.size; i++) {
         op.kernel(dest, left, sy_group_read_slot(group, i, 0, length, room[1].bytes), count);
         left = dest;

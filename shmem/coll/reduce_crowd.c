@@ -87,10 +87,9 @@ static bool reduce_crowd_down(const struct branch *b)
 static void reduce_crowd_part(struct branch *b, const char *source)
 {
     const struct sy_group *group = b->notify.group;
-    bool stays;
 
     reduce_crowd_begin(b, source);
-    stays = reduce_crowd_up(b);
+    bool stays = reduce_crowd_up(b);
     stays |= reduce_crowd_down(b);
     for (int k = 0; k < sy_group_locals(group); k++)
         if (k != sy_group_local(group))

@@ -261,7 +261,6 @@ static void reduce_halves_at_once(const struct sy_group *group, struct sy_operat
     int local = sy_group_local(group);
     size_t first = 0, end = 0;
     bool stays = false;
-    char *own;
 
     if (local < nodes->least)
         sy_reduce_part(nodes->least, op.size, count, local, &first, &end);
@@ -269,7 +268,7 @@ static void reduce_halves_at_once(const struct sy_group *group, struct sy_operat
     p.count = end - first;
     p.scratch = room ? sy_notify_own(&halves) : NULL;
     sy_group_sync_node(group);
-    own = reduce_halves_make_operand(&p, source + first * op.size);
+    char *own = reduce_halves_make_operand(&p, source + first * op.size);
     if (p.count)
         stays = around ? reduce_halves_around(&p, &halves) : reduce_halves_exchange(&p, &halves);
     if (stays && nodes->count > 2)

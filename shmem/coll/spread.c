@@ -99,12 +99,10 @@ static void spread_put_together(struct walk *w)
 /* The next chunk; 0: there is none. */
 static size_t spread_next(struct walk *w, size_t *at)
 {
-    size_t bytes;
-
     if (w->at == w->end)
         spread_put_together(w);
     *at = w->at;
-    bytes = sy_notify_chunk(w->spread->notify->group, w->end - w->at, CHUNK_BYTES);
+    size_t bytes = sy_notify_chunk(w->spread->notify->group, w->end - w->at, CHUNK_BYTES);
     w->at += bytes;
     return bytes;
 }

@@ -189,7 +189,6 @@ int sy_engine_put_signal(void *self, struct sy_transport_ctx *ctx, const struct 
     bool keeps = flags & SY_BLOCKING && t->length <= (prompt ? SY_KEPT_PROMPT : SY_KEPT_BYTES) &&
                  engine->ops->keep_large;
     uint64_t since = 0;
-    int rc;
 
     if (t->length && !calls_is_long(engine, t->length, flags | SY_ENGINE_FOLLOWED))
         return calls_put_signal_copied(engine, (struct sy_engine_ctx *)ctx, t, signal, prompt);
@@ -197,7 +196,7 @@ int sy_engine_put_signal(void *self, struct sy_transport_ctx *ctx, const struct 
         flags &= ~SY_BLOCKING;
     if (t->length && t->length <= TOGETHER && !(flags & SY_BLOCKING))
         prompt = SY_PROMPT;
-    rc = sy_engine_put(self, ctx, t, prompt ? flags | SY_ENGINE_FOLLOWED : flags);
+    int rc = sy_engine_put(self, ctx, t, prompt ? flags | SY_ENGINE_FOLLOWED : flags);
     if (rc)
         return rc;
     sy_engine_fence(self, ctx);

@@ -49,10 +49,9 @@ void sy_engine_add(struct sy_engine *engine, struct sy_engine_peer *peer, int pe
 void sy_engine_threads(void *self)
 {
     struct sy_engine *engine = self;
-    unsigned count;
 
     atomic_store(&engine->locked, true);
-    count = atomic_load(&engine->peers);
+    unsigned count = atomic_load(&engine->peers);
     for (unsigned i = 0; i < count; i++)
         engine->peer[i]->producer.locked = true;
 }

@@ -383,14 +383,13 @@ bool sy_message_receive_pieces(struct sy_messages *messages)
 void sy_message_received(void *receiver, int pe, const void *bytes, size_t length)
 {
     struct sy_messages *messages = receiver;
-    struct sy_message_peer *peer;
 
     if (pe < 0 || pe >= messages->host->npes || pe == messages->host->pe) {
         message_receive_from_nobody(messages, pe);
         return;
     }
     sy_regions_ensure(&messages->regions);
-    peer = sy_message_peer(messages, pe);
+    struct sy_message_peer *peer = sy_message_peer(messages, pe);
     if (peer && peer->over)
         return;
     pthread_mutex_lock(&messages->receiving);

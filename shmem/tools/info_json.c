@@ -14,7 +14,6 @@
 static json_t *info_json_part(const char *text, size_t length)
 {
     char *copy = text ? strndup(text, length) : NULL;
-    json_t *whole;
 
     for (char *at = copy; at && *at;) {
         size_t n = 0, most = strnlen(at, 4);
@@ -27,7 +26,7 @@ static json_t *info_json_part(const char *text, size_t length)
         at += character ? n : 1;
         json_decref(character);
     }
-    whole = json_string(copy);
+    json_t *whole = json_string(copy);
     free(copy);
     return whole;
 }

@@ -355,7 +355,6 @@ static int plugin_merge(const char *kind, size_t size, const void *stubs, struct
 {
     const struct head *own = plugin->table;
     const uintptr_t *members = plugin->table;
-    uintptr_t *merged;
 
     plugin->table = NULL;
     if (own->size < sizeof *own || own->size % sizeof *members || own->size > 1 << 16)
@@ -365,7 +364,7 @@ static int plugin_merge(const char *kind, size_t size, const void *stubs, struct
         return sy_fail(err, EPROTO,
                        "%s: the plugin calls itself \"%.60s\", which must be its file's name",
                        plugin->path, own->name);
-    merged = malloc(size);
+    uintptr_t *merged = malloc(size);
     if (!merged)
         return sy_fail(err, ENOMEM, "no memory for the table of %s plugin \"%s\"", kind,
                        plugin->name);

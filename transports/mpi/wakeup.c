@@ -50,7 +50,6 @@ static bool mpi_wakeup_open_near(struct mpi_wakeup *wakeup)
 int mpi_wakeup_open(struct mpi_state *state, struct sy_error *err)
 {
     struct mpi_wakeup *wakeup = &state->wakeup;
-    int rc;
 
     wakeup->fd = wakeup->far = -1;
     wakeup->set = epoll_create1(EPOLL_CLOEXEC);
@@ -59,7 +58,7 @@ int mpi_wakeup_open(struct mpi_state *state, struct sy_error *err)
         mpi_wakeup_close(state);
         return 0;
     }
-    rc = mpi_datagram_open(state, err);
+    int rc = mpi_datagram_open(state, err);
     if (!rc && wakeup->far >= 0 && mpi_wakeup_join(wakeup->set, wakeup->far))
         mpi_datagram_close(wakeup);
     if (rc)

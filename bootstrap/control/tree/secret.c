@@ -69,11 +69,10 @@ int sy_tree_secret_read(struct tree_user *user, struct sy_error *err)
 int sy_tree_secret_mix(struct tree_user *user, struct sy_error *err)
 {
     unsigned char file[TREE_SECRET], mixed[TREE_SECRET];
-    int rc;
 
     if (!user->host->start || !*user->host->start->secret_file)
         return 0;
-    rc = secret_read(user->host, file, err);
+    int rc = secret_read(user->host, file, err);
     if (rc)
         return rc;
     sy_tree_derive(user->contact.secret, "and a file", file, sizeof file, mixed);

@@ -50,7 +50,6 @@ static void child_hide_outer_socket(void)
 
 void sy_child_prepare(struct sy_child_plan *plan)
 {
-    struct rlimit all;
     sigset_t none;
 
     sigemptyset(&none);
@@ -60,7 +59,7 @@ void sy_child_prepare(struct sy_child_plan *plan)
     /* The lowest free number above 2 is reserved, so that it is the same in all PEs. */
     plan->boot_fd = fcntl(0, F_DUPFD_CLOEXEC, 3);
     getrlimit(RLIMIT_NOFILE, &plan->nofile);
-    all = plan->nofile;
+    struct rlimit all = plan->nofile;
     all.rlim_cur = all.rlim_max;
     setrlimit(RLIMIT_NOFILE, &all);
 }
@@ -96,11 +95,10 @@ static int child_open_pipe(int pair[2], int ours)
 static int child_open_ends(struct ends *ends, bool merge_stderr, bool with_stdin)
 {
     const int reading = 0, writing = 1; /* index of the end of a pipe that is ours */
-    int rc;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends->link) != 0)
         return -errno;
-    rc = child_open_pipe(ends->out, reading);
+    int rc = child_open_pipe(ends->out, reading);
     if (rc == 0 && !merge_stderr)
         rc = child_open_pipe(ends->err, reading);
     if (rc == 0 && with_stdin)

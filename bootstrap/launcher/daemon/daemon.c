@@ -31,13 +31,11 @@ static struct sy_local_pe *daemon_local_of(const struct sy_daemon *daemon, int p
 static void daemon_pass(struct sy_daemon *daemon, struct sy_local_pe *local,
                         const struct sy_frame *header, const char *body)
 {
-    struct sy_packet *packet;
-
     if (local) {
         sy_link_send_frame(&local->link, header, body);
         return;
     }
-    packet = sy_memory_check(sy_packet_new(header, body, header->length, NULL));
+    struct sy_packet *packet = sy_memory_check(sy_packet_new(header, body, header->length, NULL));
     for (int i = 0; i < daemon->started; i++)
         sy_link_send(&daemon->local[i].link, packet);
     sy_packet_drop(packet);

@@ -24,11 +24,10 @@ enum {
 __attribute__((format(printf, 5, 6))) static bool
 daemon_start_tell(struct sy_daemon *daemon, unsigned type, int pe, int number, const char *fmt, ...)
 {
-    char *text;
     va_list args;
 
     va_start(args, fmt);
-    text = sy_memory_vtext(fmt, args);
+    char *text = sy_memory_vtext(fmt, args);
     va_end(args);
     sy_daemon_tell(daemon, type, pe, number, text, strnlen(text, SY_LAUNCH_TEXT_MAX));
     free(text);
@@ -245,7 +244,6 @@ static bool daemon_start_local(struct sy_daemon *daemon, int index, struct ready
     struct sy_child child;
     char number[16];
     bool executed;
-    int rc;
 
     snprintf(number, sizeof number, "%d", wanted->pe);
     sy_environ_set(&ready[wanted->program].env, "SHMEM_BOOT_PE", number);
@@ -253,7 +251,7 @@ static bool daemon_start_local(struct sy_daemon *daemon, int index, struct ready
     daemon->plan.directory = program->directory;
     daemon->plan.argv = program->argv;
     daemon->plan.envp = ready[wanted->program].env.list;
-    rc = sy_child_start(&daemon->plan, cpus, wanted->input, &child, &executed);
+    int rc = sy_child_start(&daemon->plan, cpus, wanted->input, &child, &executed);
     if (!executed)
         return daemon_start_tell(daemon, SY_DAEMON_TROUBLE, SY_ALL, sy_program_status(-rc),
                                  "cannot run '%s': %s%s", program->argv[0], strerror(-rc),
@@ -276,8 +274,6 @@ static bool daemon_start_local(struct sy_daemon *daemon, int index, struct ready
 static bool daemon_start_prepare(struct sy_daemon *daemon, struct ready *ready,
                                  struct sy_bind *bind)
 {
-    int rc;
-
     if (!daemon_start_enough_descriptors(daemon) || !daemon_start_make_ready(daemon, ready))
         return false;
     if (daemon->spec->binding == SY_BIND_SHARE) {
@@ -295,7 +291,7 @@ static bool daemon_start_prepare(struct sy_daemon *daemon, struct ready *ready,
     if (bind->units && daemon->spec->binding != SY_BIND_SHARE)
         daemon_start_warn_of_sharing(daemon, bind);
     daemon->short_before = sy_file_count("/proc/vmstat", "oom_kill ");
-    rc = sy_reaper_start(&daemon->reaper, daemon->count);
+    int rc = sy_reaper_start(&daemon->reaper, daemon->count);
     if (rc != 0)
         return daemon_start_tell(daemon, SY_DAEMON_TROUBLE, SY_ALL, 1,
                                  "cannot start a process: %s%s", strerror(-rc),

@@ -154,10 +154,9 @@ static pid_t trace_run_debugger(pid_t target, int out)
                           "thread apply all bt",
                           NULL};
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    pid_t pid;
 
     snprintf(number, sizeof number, "%d", (int)target);
-    pid = vfork();
+    pid_t pid = vfork();
     if (pid == 0) {
         dup2(null, 0);
         dup2(out, 1);

@@ -92,13 +92,11 @@ static void messages_gather_expired(struct ev_loop *loop, ev_timer *timer, int e
 /* The first PE's call sets the limit; a shorter time from a later one shortens it. */
 static void messages_limit_gather(struct sy_run *run, int milliseconds)
 {
-    double seconds;
-
     if (milliseconds < 1)
         milliseconds = 1;
     if (milliseconds > LONGEST_MS)
         milliseconds = LONGEST_MS;
-    seconds = milliseconds / 1e3;
+    double seconds = milliseconds / 1e3;
     if (ev_is_active(&run->gather_limit) || ev_is_pending(&run->gather_limit)) {
         if (ev_timer_remaining(run->loop, &run->gather_limit) <= seconds)
             return;
@@ -146,10 +144,8 @@ static void messages_end_mismatched(struct sy_run *run, const struct sy_pe *pe, 
 /* One answer for each node, which passes it to all its PEs. */
 static void messages_answer_gather(struct sy_run *run)
 {
-    struct sy_packet *packet;
-
     ev_timer_stop(run->loop, &run->gather_limit);
-    packet = sy_gather_take(&run->gather);
+    struct sy_packet *packet = sy_gather_take(&run->gather);
     sy_packet_frame(packet)->pe = SY_ALL;
     for (int i = 0; i < run->nodes; i++)
         sy_node_send(&run->node[i], sy_packet_frame(packet), sy_packet_body(packet));
@@ -161,7 +157,6 @@ static void messages_gather(struct sy_pe *pe, const struct sy_frame *header, con
     struct sy_run *run = pe->run;
     size_t phase = strnlen(body, header->length);
     char fault[SY_GATHER_FAULT];
-    int rc;
 
     if (!pe->said_hello || phase == header->length || run->gather.have[pe->number]) {
         messages_end_wrong(pe,
@@ -172,8 +167,8 @@ static void messages_gather(struct sy_pe *pe, const struct sy_frame *header, con
                                  "process that it has forked calls shmem_init too");
         return;
     }
-    rc = sy_gather_add(&run->gather, pe->number, body, body + phase + 1, header->length - phase - 1,
-                       fault);
+    int rc = sy_gather_add(&run->gather, pe->number, body, body + phase + 1,
+                           header->length - phase - 1, fault);
     if (rc == -ENOMEM)
         sy_memory_check(NULL);
     if (rc < 0) {
@@ -306,13 +301,12 @@ static struct sy_out_file *messages_choose_out_file(struct sy_pe *pe, const char
                                                     struct sy_out_file *own)
 {
     struct sy_run *run = pe->run;
-    struct sy_out_file *out_file;
     char *name;
 
     if (!pattern)
         return own;
     name = sy_outputs_expand(pattern, pe->number, pe->node->name);
-    out_file = sy_outputs_file(&run->outputs, name);
+    struct sy_out_file *out_file = sy_outputs_file(&run->outputs, name);
     if (!out_file && !run->ending.begun) {
         sy_run_say(run, SY_SAY_ALWAYS, "cannot write to '%s': %s%s", name,
                    errno == ENXIO ? "it is a FIFO that nobody reads, or a socket" : strerror(errno),

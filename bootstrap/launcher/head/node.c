@@ -121,13 +121,12 @@ static void node_daemon_tells(struct sy_daemon *daemon, const struct sy_frame *h
 {
     /* Handlers take the body as a string, as a link delivers it. */
     struct sy_node *node = daemon->owner;
-    char *text;
 
     if (header->type == SY_DAEMON_OUTPUT) {
         node->run->hosts.take(node, header, body);
         return;
     }
-    text = sy_memory_resize(NULL, (size_t)header->length + 1);
+    char *text = sy_memory_resize(NULL, (size_t)header->length + 1);
     if (header->length)
         memcpy(text, body, header->length);
     text[header->length] = '\0';
@@ -299,9 +298,8 @@ static ssize_t node_who_complains(const struct sy_forward *stream, const char *l
 static void node_watch_errors(struct sy_node *node, int fd)
 {
     struct sy_run *run = node->run;
-    char *label;
 
-    label = sy_memory_text("oshrun: host %s: ", node->name);
+    char *label = sy_memory_text("oshrun: host %s: ", node->name);
     node->error_lines.room = node_error_room;
     node->error_lines.done = error_done;
     node->error_lines.owner = node;

@@ -411,7 +411,6 @@ int sy_run_job(const struct sy_flags *flags, const struct sy_placement *placemen
                const struct sy_child_plan *plan)
 {
     static struct sy_run run; /* too large for a stack */
-    struct sy_spec_program *programs;
 
     memset(&run, 0, sizeof run);
     run.flags = flags;
@@ -431,7 +430,7 @@ int sy_run_job(const struct sy_flags *flags, const struct sy_placement *placemen
             return status;
     }
     head_run_open(&run);
-    programs = head_run_make_programs(&run, !run.node[0].local);
+    struct sy_spec_program *programs = head_run_make_programs(&run, !run.node[0].local);
     head_run_go(&run, programs);
     head_run_close(&run);
     head_run_free_programs(programs, flags->apps);

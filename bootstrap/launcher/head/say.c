@@ -33,13 +33,12 @@ void sy_run_say(struct sy_run *run, enum sy_say kind, const char *fmt, ...)
     char text[1024] = "oshrun: ", line[SY_PLAIN_ROOM(sizeof text)];
     size_t length = strlen(text);
     va_list args;
-    int n;
 
     if ((kind == SY_SAY_ENDING && run->flags->quiet) ||
         (kind == SY_SAY_MORE && !run->flags->verbose))
         return;
     va_start(args, fmt);
-    n = vsnprintf(text + length, sizeof text - length - 1, fmt, args);
+    int n = vsnprintf(text + length, sizeof text - length - 1, fmt, args);
     va_end(args);
     length += n < 0 ? 0 : (size_t)n;
     if (length > sizeof text - 2)

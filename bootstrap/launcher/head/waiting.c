@@ -45,12 +45,11 @@ static void waiting_tick(struct ev_loop *loop, ev_timer *timer, int events)
 {
     struct sy_run *run = timer->data;
     double now = ev_now(loop);
-    char *hosts;
 
     (void)events;
     if (run->ending.begun)
         return;
-    hosts = sy_nodes_text(run, waiting_for_host);
+    char *hosts = sy_nodes_text(run, waiting_for_host);
     if (hosts) {
         if (waiting_is_time(run, now - run->waiting.started))
             sy_run_say(run, SY_SAY_ENDING, "still waiting for %s after %.0f s", hosts,

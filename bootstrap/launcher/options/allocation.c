@@ -28,13 +28,12 @@ static char *allocation_of_slurm(struct sy_hostlist *list)
 {
     const char *names = getenv("SLURM_JOB_NODELIST");
     const char *counts = getenv("SLURM_TASKS_PER_NODE");
-    char *fault;
 
     if (!names)
         names = getenv("SLURM_NODELIST");
     if (!counts)
         counts = getenv("SLURM_JOB_CPUS_PER_NODE");
-    fault = sy_hostlist_add(list, names);
+    char *fault = sy_hostlist_add(list, names);
     if (!fault && counts)
         allocation_set_counts(list, counts);
     return fault;

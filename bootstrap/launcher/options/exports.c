@@ -49,12 +49,10 @@ static bool exports_pass(struct changes *changes, const char *pattern, bool all)
 
 static void exports_note_setting(struct changes *changes, const char *name)
 {
-    char *longer;
-
     if (strncmp(name, "SHMEM_", 6) != 0)
         return;
-    longer = sy_memory_text("%s%s%s", changes->names ? changes->names : "",
-                            changes->names ? "," : "", name);
+    char *longer = sy_memory_text("%s%s%s", changes->names ? changes->names : "",
+                                  changes->names ? "," : "", name);
     free(changes->names);
     changes->names = longer;
 }

@@ -86,7 +86,6 @@ static int flags_unknown(const char *word)
     char *all = sy_memory_zeroed(1, 1), *bare = sy_memory_string(word), *save = NULL;
     const char **names = NULL, *near;
     size_t length = 0, count = 0;
-    int rc;
 
     for (int i = 0; i < sy_flag_count; i++) {
         const char *text = sy_flag_rows[i].names;
@@ -104,8 +103,8 @@ static int flags_unknown(const char *word)
     }
     bare[strcspn(bare, "=")] = '\0';
     near = sy_nearest(bare + strspn(bare, "-"), names, count);
-    rc = near ? sy_flags_wrong("unknown option '%s'; did you mean '--%s'?", bare, near)
-              : sy_flags_wrong("unknown option '%s'", bare);
+    int rc = near ? sy_flags_wrong("unknown option '%s'; did you mean '--%s'?", bare, near)
+                  : sy_flags_wrong("unknown option '%s'", bare);
     free(names);
     free(bare);
     free(all);

@@ -49,11 +49,10 @@ static int flags_table_needs(const struct sy_parser *parser, const char *what)
 static int flags_table_export_word(struct sy_exports *exports, const char *option, char *word)
 {
     char *equals = strchr(word, '=');
-    size_t stem;
 
     if (equals)
         *equals = '\0';
-    stem = strlen(word);
+    size_t stem = strlen(word);
     if (!equals && stem && word[stem - 1] == '*')
         stem--;
     if ((stem == 0 && !*word) || strcspn(word, "*?[= ") < stem)

@@ -119,7 +119,6 @@ char *sy_placement_make(struct sy_placement *placement, const struct sy_hostlist
 {
     struct sy_placement_wish all = *wish;
     int *share = sy_memory_zeroed((size_t)hosts->count, sizeof *share);
-    int left;
     char *fault = NULL;
 
     if (!all.npes && placement_default_number(hosts, wish) <= SY_LAUNCH_PES_MAX)
@@ -128,7 +127,7 @@ char *sy_placement_make(struct sy_placement *placement, const struct sy_hostlist
         free(share);
         return placement_too_large();
     }
-    left = placement_fill_slots(share, hosts, &all, all.npes);
+    int left = placement_fill_slots(share, hosts, &all, all.npes);
     left = placement_spread(share, hosts, &all, left, true);
     if (left && all.oversubscribe)
         left = placement_spread(share, hosts, &all, left, false);

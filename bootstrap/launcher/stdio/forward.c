@@ -105,11 +105,10 @@ static struct sy_repeat *forward_join(struct sy_forward *forward, const char *te
 static void forward_note_line(struct sy_forward *forward, const char *line, size_t length)
 {
     ssize_t who = forward->who(forward, line, length - 1);
-    struct sy_repeat *repeat;
 
     if (who < 0 || (size_t)who >= length - 1)
         return;
-    repeat = forward_join(forward, line + who, length - 1 - (size_t)who);
+    struct sy_repeat *repeat = forward_join(forward, line + who, length - 1 - (size_t)who);
     if (!repeat)
         return;
     if (forward->first == forward->last)

@@ -66,15 +66,14 @@ static void input_readable(struct ev_loop *loop, ev_io *io, int events)
 {
     static char data[65536];
     struct sy_input *input = io->data;
-    ssize_t n;
 
     (void)events;
     if (input_in_background()) {
         wait_for_foreground(input);
         return;
     }
-    n = input->socket ? recv(input->fd, data, sizeof data, MSG_DONTWAIT)
-                      : read(input->fd, data, sizeof data);
+    ssize_t n = input->socket ? recv(input->fd, data, sizeof data, MSG_DONTWAIT)
+                              : read(input->fd, data, sizeof data);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     if (n < 0 && errno == EIO && input_in_background()) {

@@ -50,7 +50,6 @@ static void out_file_choose_kind(struct sy_out_file *out_file)
 {
     char path[64];
     struct stat st;
-    int own;
 
     out_file->kind = SY_OUT_FILE_FILE;
     if (fstat(out_file->fd, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
@@ -60,7 +59,7 @@ static void out_file_choose_kind(struct sy_out_file *out_file)
         return;
     }
     snprintf(path, sizeof path, "/proc/self/fd/%d", out_file->fd);
-    own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (own >= 0) {
         out_file->fd = own;
         out_file->reopened = true;

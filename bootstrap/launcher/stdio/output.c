@@ -68,11 +68,10 @@ struct sy_out_file *sy_outputs_file(struct sy_outputs *outputs, const char *name
     struct sy_out_file *found = output_find(outputs, name);
     struct sy_file *file;
     struct stat st;
-    int fd;
 
     if (found)
         return found;
-    fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
     if (fd < 0)
         return NULL;
     file = sy_memory_zeroed(1, sizeof *file);

@@ -9,12 +9,10 @@
 
 static void repeats_arm(struct sy_repeats *repeats)
 {
-    double after;
-
     ev_timer_stop(repeats->loop, &repeats->timer);
     if (!repeats->first)
         return;
-    after = repeats->first->due - ev_now(repeats->loop);
+    double after = repeats->first->due - ev_now(repeats->loop);
     ev_timer_set(&repeats->timer, after > 0 ? after : 0., 0.);
     ev_timer_start(repeats->loop, &repeats->timer);
 }

@@ -56,11 +56,10 @@ struct size_class {
 static struct size_class allocator_class_of(uint64_t size)
 {
     uint64_t granules = size / SY_ALLOCATOR_GRANULE;
-    unsigned top;
 
     if (granules < SPLIT)
         return (struct size_class){0, (unsigned)granules};
-    top = 63 - (unsigned)__builtin_clzll(granules);
+    unsigned top = 63 - (unsigned)__builtin_clzll(granules);
     return (struct size_class){top - SPLIT_LOG + 1, (granules >> (top - SPLIT_LOG)) & (SPLIT - 1)};
 }
 
@@ -174,11 +173,9 @@ static void allocator_live_rehash(struct sy_allocator *a, unsigned buckets_log)
 
 static void allocator_live_insert(struct sy_allocator *a, struct block *block)
 {
-    struct block **bucket;
-
     if (a->live >> a->buckets_log)
         allocator_live_rehash(a, a->buckets_log + 1);
-    bucket = allocator_bucket_of(a, block->offset);
+    struct block **bucket = allocator_bucket_of(a, block->offset);
     block->next = *bucket;
     *bucket = block;
     a->live++;
@@ -383,7 +380,6 @@ static void allocator_use(struct sy_allocator *a, uint64_t size)
 
 int sy_allocator_alloc(struct sy_allocator *a, uint64_t size, uint64_t align, uint64_t *offset)
 {
-    struct block *block;
     uint64_t start;
 
     if (!size || (align & (align - 1)))
@@ -392,7 +388,7 @@ int sy_allocator_alloc(struct sy_allocator *a, uint64_t size, uint64_t align, ui
         return -ENOMEM;
     if (align < SY_ALLOCATOR_GRANULE)
         align = SY_ALLOCATOR_GRANULE;
-    block = allocator_search(a, size, align, &start);
+    struct block *block = allocator_search(a, size, align, &start);
     if (!block)
         return -ENOMEM;
 
@@ -439,12 +435,11 @@ int sy_allocator_resize(struct sy_allocator *a, uint64_t offset, uint64_t size)
 {
     struct block *block = allocator_live_find(a, offset), *right;
     uint64_t old, rounded;
-    bool right_free;
 
     if (!block || !size)
         return -EINVAL;
     right = block->right;
-    right_free = right && right->free;
+    bool right_free = right && right->free;
     if (size > block->size + (right_free ? right->size : 0))
         return -ENOMEM;
     old = block->size;

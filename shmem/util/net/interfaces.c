@@ -379,14 +379,12 @@ struct choice {
 /* Takes the next element: 1, 0 at the end, -EINVAL. */
 static int interfaces_next_element(const char **list, struct element *element)
 {
-    size_t length;
-
     *list += strspn(*list, ", \t");
     if (!**list)
         return 0;
     *element = (struct element){.exclude = **list == '!'};
     *list += element->exclude + strspn(*list + element->exclude, " \t");
-    length = strcspn(*list, ", \t");
+    size_t length = strcspn(*list, ", \t");
     snprintf(element->text, sizeof element->text, "%.*s", (int)(length < 64 ? length : 63), *list);
     *list += length;
     if (!length || length >= sizeof element->text)

@@ -91,12 +91,11 @@ static size_t candidates_take_endpoint(const unsigned char *at, size_t left, uin
 bool sy_tcp_record_read(struct tcp_record *record, const void *bytes, size_t size)
 {
     const unsigned char *at = bytes, *end = at + size;
-    uint16_t port;
 
     if (size < HEADER || *at >> 4 != RECORD_VERSION || !(*at & 15))
         return false;
     *record = (struct tcp_record){.machine = sy_bytes_get(at + 1, 8), .count = *at & 15};
-    port = (uint16_t)sy_bytes_get(at + 9, 2);
+    uint16_t port = (uint16_t)sy_bytes_get(at + 9, 2);
     at += HEADER;
     for (unsigned i = 0; i < record->count; i++) {
         size_t used = candidates_take_endpoint(at, (size_t)(end - at), port, &record->endpoint[i]);

@@ -134,13 +134,12 @@ struct tcp_pending *sy_tcp_incoming_open(struct tcp_net *net, int fd,
                                          const struct sockaddr_storage *address)
 {
     uint64_t now = sy_tcp_now();
-    struct tcp_pending *pending;
 
     while (net->incoming.stranger_count >= STRANGERS)
         incoming_evict_one(net);
     if (TAILQ_EMPTY(&net->incoming.unused) && !incoming_more_places(net))
         return NULL;
-    pending = TAILQ_FIRST(&net->incoming.unused);
+    struct tcp_pending *pending = TAILQ_FIRST(&net->incoming.unused);
     TAILQ_REMOVE(&net->incoming.unused, pending, link);
     *pending = (struct tcp_pending){
         .net = net,

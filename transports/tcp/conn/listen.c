@@ -74,11 +74,10 @@ static bool listen_accept_one(struct tcp_net *net, int listener)
     struct sockaddr_storage address;
     socklen_t length = sizeof address;
     int fd = accept4(listener, (struct sockaddr *)&address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    struct tcp_pending *pending;
 
     if (fd < 0)
         return listen_accept_failed(net, listener, errno);
-    pending = sy_tcp_incoming_open(net, fd, &address);
+    struct tcp_pending *pending = sy_tcp_incoming_open(net, fd, &address);
     if (!pending) {
         close(fd);
         listen_pause(net);

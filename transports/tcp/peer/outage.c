@@ -47,13 +47,12 @@ static uint64_t outage_heard_at(int fd, uint64_t now)
 {
     struct tcp_info info;
     socklen_t length = sizeof info;
-    uint64_t ago;
 
     memset(&info, 0, sizeof info);
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length))
         return now;
-    ago = info.tcpi_last_ack_recv < info.tcpi_last_data_recv ? info.tcpi_last_ack_recv
-                                                             : info.tcpi_last_data_recv;
+    uint64_t ago = info.tcpi_last_ack_recv < info.tcpi_last_data_recv ? info.tcpi_last_ack_recv
+                                                                      : info.tcpi_last_data_recv;
     return ago * TCP_MILLISECOND < now ? now - ago * TCP_MILLISECOND : now;
 }
 
