@@ -1,8 +1,6 @@
 /* Transfers of streams: see ops.h. The proxy starts them on the stream's context, and does not wait
  * but for room. A worker carries out long ones with memory of a device, which the library copies
  * piece by piece, at the speed of the other PE, and those that fill it with another PE's data. */
-#include <shmem/constants.h>
-
 #include "core/amo.h"
 #include "core/memory/pipeline.h"
 #include "core/rma.h"

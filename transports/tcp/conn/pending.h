@@ -47,10 +47,10 @@ struct tcp_contact {
     struct tcp_stream *stream;    /* waits for its turn to be connected; NULL: does not */
     const void *address;          /* that the peer published */
     size_t size;
-    struct tcp_contact *next; /* in the queue */
-    bool queued;              /* it is there */
-    bool first;               /* the stream has not been connected before */
-    bool made;                /* it has, from either side */
+    STAILQ_ENTRY(tcp_contact) next; /* in the queue */
+    bool queued;                    /* it is there */
+    bool first;                     /* the stream has not been connected before */
+    bool made;                      /* it has, from either side */
 };
 
 /* Lets lines through at intervals that double while there are more, and counts the others. */
@@ -61,7 +61,7 @@ struct tcp_limiter {
 
 /* Those that wait for their turn to connect. */
 struct tcp_contacts {
-    struct tcp_contact *first, **last;
+    STAILQ_HEAD(, tcp_contact) list;
     unsigned count;
 };
 

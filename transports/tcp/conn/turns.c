@@ -1,15 +1,9 @@
 /* Which side of a pair connects, and when.
  *
- * Where all PEs begin to talk to all others at once, both sides of each pair want the same
- * connection. Each PE therefore begins with its half: the streams that it is to connect by rule,
- * and those that it has lost. Of those, no more than ABREAST are begun at a time. The others it
- * leaves to their peers while connections keep being made or its own have not been answered yet,
- * and begins what is left afterwards: that is a stream that the peer does not want by itself, or
- * cannot connect, as where a firewall lets through one direction only. (Where a peer cannot be
- * called by what it has published, it wants the stream from the start.) How long to wait for that
- * follows from how long connections have been seen to take: nothing in a job at rest, seconds where
- * hundreds of PEs share a processor. A PE that wants only a few of its peers, as in a barrier,
- * waits for none: that a few pairs make two connections and drop one costs less than the wait.
+ * Why a PE begins with its half, and leaves the others to their peers for a while, is in
+ * docs/tcp.md (First contact). Its half is the streams that it is to connect by rule, and those
+ * that it has lost. A PE that wants only a few of its peers, as in a barrier, waits for none: that
+ * a few pairs make two connections and drop one costs less than the wait.
  *
  * Before any attempt begins, what waits to be accepted is: the peer's may be among it. */
 #include <errno.h>
@@ -30,8 +24,8 @@ int sy_tcp_turns_open(struct tcp_net *net, struct sy_error *err)
     size_t count = (size_t)net->host->npes * (1 + (size_t)net->settings->streams);
 
     net->turns.contact = calloc(count, sizeof *net->turns.contact);
-    net->turns.mine = (struct tcp_contacts){NULL, &net->turns.mine.first, 0};
-    net->turns.theirs = (struct tcp_contacts){NULL, &net->turns.theirs.first, 0};
+    STAILQ_INIT(&net->turns.mine.list);
+    STAILQ_INIT(&net->turns.theirs.list);
     return net->turns.contact
                ? 0
                : net->host->fail(err, ENOMEM, "no memory for a table of %zu streams", count);
@@ -101,19 +95,15 @@ bool sy_tcp_contact_comes(struct tcp_net *net, const struct tcp_contact *contact
 static void turns_enter(struct tcp_contacts *queue, struct tcp_contact *contact)
 {
     contact->queued = true;
-    contact->next = NULL;
-    *queue->last = contact;
-    queue->last = &contact->next;
+    STAILQ_INSERT_TAIL(&queue->list, contact, next);
     queue->count++;
 }
 
 static struct tcp_contact *turns_leave(struct tcp_contacts *queue)
 {
-    struct tcp_contact *contact = queue->first;
+    struct tcp_contact *contact = STAILQ_FIRST(&queue->list);
 
-    queue->first = contact->next;
-    if (!queue->first)
-        queue->last = &queue->first;
+    STAILQ_REMOVE_HEAD(&queue->list, next);
     queue->count--;
     contact->queued = false;
     return contact;
