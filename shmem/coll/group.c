@@ -1,14 +1,7 @@
 /* See group.h.
- *
- * Synchronisation of members whose memory is mapped, up to SY_SYNC_GROUP of them: each writes how
- * many syncs it has entered and reads what all others wrote. One cache-line transfer of latency, no
- * leader, and with more PEs than processors the last to arrive passes at once while every other
- * needs to run just once more. More members: groups add to a counter of their first member; the
- * last of a group goes on to add for the group one level up; the last of all writes one word that
- * all read.
- *
- * Members on several nodes: the leaders wait for their nodes, then send each other flags in rounds
- * of dissemination, or along a tree (tree.h), and let their nodes go.
+ How members synchronise is in docs/architecture.md (Teams, contexts, collectives):
+ * up to SY_SYNC_GROUP by words of their own, more by counters of groups, one level after the other,
+ * and nodes by flags of their leaders.
  *
  * Who may write what:
  *   arrived, base, stamp                  their owner

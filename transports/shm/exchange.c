@@ -1,10 +1,9 @@
 /* Hands the files of a node's PEs round, once, while they start: every PE's part but the leader's.
  *
  * The leader is the first PE of the node that has a socket. It accepts a connection from each other
- * one, takes its record and descriptors, and when it has all sends all to all (lead.c). The
- * socket's name is one the kernel chose in the abstract namespace: it is in no file system and is
- * gone with the process. Both sides check that the other runs as the same user, and the leader that
- * it knows the job's key. What comes is checked all the same (map.c). */
+ * one, takes its record and descriptors, and when it has all sends all to all (lead.c). What each
+ * checks of the other is in docs/architecture.md (Mapping); what comes is checked all the same
+ * (map.c). */
 #include "transports/shm/exchange.h"
 
 #include <errno.h>

@@ -1,8 +1,5 @@
-/* Which transport reaches which PE. Each pair of PEs has one route for the whole job: the first
- * transport, in the effective order, that both sides have opened and connected and that reaches.
- * The order is that of SHMEM_TRANSPORTS or of the plugins' priorities, changed for the pair by the
- * rules of SHMEM_ROUTES (route_rule.h). All PEs compute this from the same exchanged data, so both
- * sides agree.
+/* Which transport reaches which PE: docs/architecture.md (Routes) says how one is chosen for each
+ * pair. All PEs compute this from the same exchanged data, so both sides agree.
  *
  * route.c         loads, opens and closes the transports
  * route_job.c     gathers those of all PEs, and connects this one's (route_job.h)

@@ -1,8 +1,6 @@
-/* Whether a thread that waits should yield or sleep, by how long its yields last. Where another
- * process or PE computes, a yield may last for a whole slice of its time, while a thread that
- * arrivals wake displaces it. But among PEs that only exchange messages a sleeper that is woken
- * displaces who has woken it, at every message, and a yield costs a third of a sleep. These may
- * send for milliseconds each, too; so a long yield after which something has arrived is not noted.
+/* Whether a thread that waits should yield or sleep, by how long its yields last: see
+ * docs/architecture.md (Waiting and progress). Among PEs that only exchange messages a sleeper that
+ * is woken displaces who has woken it, at every message, and a yield costs a third of a sleep.
  *
  * After two long yields of a few milliseconds with hardly a short one between them the thread
  * sleeps for a while. Then it tries a yield. If that is long too, others still compute, and it

@@ -1,9 +1,6 @@
 /* What this PE is waiting for: notes that waiting threads leave, and the reports made of them when
- * somebody asks (SIGUSR1, the launcher) or a wait has lasted for SHMEM_STALL_REPORT seconds.
- *
- * A thread that waits takes its note after a tenth of a second, by looking through its own stack
- * for the routine that the program called: calls that are shorter, which are all but a few, pay
- * nothing for it, not even a store. */
+ * somebody asks (SIGUSR1, the launcher) or a wait has lasted for SHMEM_STALL_REPORT seconds. See
+ * docs/architecture.md (Reports of a stuck job). */
 #ifndef SY_CORE_STALL_H
 #define SY_CORE_STALL_H
 

@@ -1,10 +1,6 @@
-/* How a thread waits for a word in memory to change: look again at once while the wait is young,
- * then give the processor away, then sleep: after 0.1 s, or early where PEs outnumber processors,
- * because the PE that is waited for may need this one. Where data arrive through transports the
- * thread polls them between its looks and sleeps on their descriptors until something comes. Mapped
- * memory changes without a wake-up, since a store is all that a put is; there it sleeps for as long
- * as its share of a processor asks, or for a small part of the time waited so far. SHMEM_WAIT has
- * it do less. */
+/* How a thread waits for a word in memory to change: it looks again at once while the wait is
+ * young, then gives the processor away, then sleeps. When, and until what, is in
+ * docs/architecture.md (Waiting and progress). */
 #ifndef SY_CORE_WAIT_H
 #define SY_CORE_WAIT_H
 

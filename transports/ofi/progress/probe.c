@@ -1,14 +1,7 @@
-/* Whether the hosts of PEs that owe something still answer. Libfabric does not report a lost path:
- * a sender learns of it after a quarter of an hour, a receiver never. So where the provider uses
- * TCP, a PE that has owed something for a while and shown no sign of life is probed. The probe is a
- * TCP connection of this file's own to the port at which the PE's endpoint listens. Nothing is sent
- * on it but the kernel's keep-alive probes. The other host's kernel answers those, also for a PE
- * that computes or is stopped, and a refused connection is an answer too. There is one connection
- * for each address, while it is needed. (The provider's own connections tell less, because the
- * kernel probes ever more seldom where data wait for room.)
- *
- * An address that does not answer for SHMEM_PEER_TIMEOUT has lost its PEs, since libfabric does not
- * reconnect. A PE that has not run for a while itself does not judge.
+/* Whether the hosts of PEs that owe something still answer: docs/ofi.md (Lost paths) says why, and
+ * what a probe is. A refused connection is an answer too. There is one connection for each address,
+ * while it is needed. (The provider's own connections tell less, because the kernel probes ever
+ * more seldom where data wait for room.) A PE that has not run for a while itself does not judge.
  *
  * Where libfabric cannot allocate for a connection, it wants the operation again, for ever. So a PE
  * for which it has taken nothing for a while is lost too, if this process has no address space

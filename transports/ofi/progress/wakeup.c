@@ -1,8 +1,6 @@
-/* Wake-ups. In libfabric 1.x a completion queue with a descriptor costs each message over
- * tcp;ofi_rxm about a microsecond: the kernel tells the provider's epoll set of the message, and
- * the provider asks that set. So where each PE has a processor, the main endpoint's queue has no
- * descriptor. The progress thread of a PE that computes sleeps on a datagram socket instead, to
- * which nothing but wake-ups is sent. A PE that gets one polls its main endpoint.
+/* Wake-ups, for a main endpoint whose queue has no descriptor (docs/ofi.md says where and why). The
+ * progress thread of a PE that computes sleeps on a datagram socket instead, to which nothing but
+ * wake-ups is sent. A PE that gets one polls its main endpoint.
  *
  * The sender keeps a list of PEs to which something is under way (sy_ofi_expect). A PE on it that
  * does not answer within so many polls (sy_ofi_patience) gets a wake-up, and then more, at growing

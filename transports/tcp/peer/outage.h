@@ -2,17 +2,13 @@
  * told. A connection that breaks is nothing to speak of; it is an outage from when something is
  * unconfirmed or awaited while there is none. A stream at rest waits for its next use.
  *
- * Whether a peer is there is asked of its kernel, not of the process: a PE that is stopped, swapped
- * out, or computes without serving anybody keeps its connections, and its machine accepts new ones
- * and acknowledges what is sent over them. So a peer is silent when its machine is: sent data are
- * not acknowledged, or probes of a quiet connection not answered, for TCP_SILENCE (pending.c sets
- * both), and then nothing accepts a connection. A machine leaves a request for one unanswered,
- * though, while as many wait as it lets a PE have that accepts none. So silence does not count
- * where the machine is known to be there: it is this PE's own, or answers on another connection to
- * the same address. Where a PE has ended, its machine refuses connections.
+ * Whether a peer is there is asked of its kernel, not of the process: docs/tcp.md (Outages) says
+ * what counts as its silence. TCP_SILENCE is the limit for sent data that are not acknowledged and
+ * for probes that are not answered (pending.c sets both). Where a PE has ended, its machine refuses
+ * connections.
  *
- * Time in which this PE did not run does not count. If a look at a stream is late, this PE was
- * stopped or had no processor: that time is neither the peer's silence nor part of a limit.
+ * If a look at a stream is late, this PE was stopped or had no processor: that time is neither the
+ * peer's silence nor part of a limit.
  *
  * All under the poll lock. */
 #ifndef TCP_OUTAGE_H
