@@ -65,10 +65,12 @@ bool sy_staged_has_room(unsigned window, uint64_t offset, size_t length)
     return offset <= all && length <= all - offset;
 }
 
-static void staged_begin(unsigned window)
+/* Begins a call of the window's device, which it returns. */
+static const struct sy_device *staged_begin(unsigned window)
 {
     if (!(staged[window].capabilities & SY_POOL_COPY))
         pthread_mutex_lock(&staged[window].lock);
+    return staged[window].device;
 }
 
 static void staged_end(unsigned window)
@@ -88,6 +90,14 @@ static SY_COLD void staged_fail(unsigned window, const char *what, const struct 
     sy_fatal("%s memory of device %s: %s", what, name, *err->text ? err->text : strerror(-rc));
 }
 
+/* Ends the call; where that has failed, the job ends. */
+static void staged_done(unsigned window, const char *what, const struct sy_error *err, int rc)
+{
+    staged_end(window);
+    if (rc)
+        staged_fail(window, what, err, rc);
+}
+
 static const char *staged_copying(bool in)
 {
     return in ? "copying to" : "copying from";
@@ -101,13 +111,10 @@ int sy_staged_copy(unsigned window, bool in, uint64_t offset, void *local, size_
         return !sy_staged_is(window) ? -EFAULT
                : in                  ? sy_bounce_command(window, offset, local, length)
                                      : sy_bounce_answer(window, offset, local, length);
-    const struct sy_device *device = staged[window].device;
-    staged_begin(window);
+    const struct sy_device *device = staged_begin(window);
     int rc = device->copy(staged[window].self, staged[window].pool,
                           in ? SY_DEVICE_IN : SY_DEVICE_OUT, offset, local, length, &err);
-    staged_end(window);
-    if (rc)
-        staged_fail(window, staged_copying(in), &err, rc);
+    staged_done(window, staged_copying(in), &err, rc);
     return 0;
 }
 
@@ -128,14 +135,11 @@ int sy_staged_begin(unsigned window, bool in, uint64_t offset, void *local, size
     *copying = (struct sy_device_copying){.window = window, .in = in};
     if (!sy_staged_has_room(window, offset, length) || !sy_staged_is_ahead(window))
         return sy_staged_copy(window, in, offset, local, length);
-    const struct sy_device *device = staged[window].device;
-    staged_begin(window);
+    const struct sy_device *device = staged_begin(window);
     int rc = device->copy_begin(staged[window].self, staged[window].pool,
                                 in ? SY_DEVICE_IN : SY_DEVICE_OUT, offset, local, length,
                                 &copying->ticket, &err);
-    staged_end(window);
-    if (rc)
-        staged_fail(window, staged_copying(in), &err, rc);
+    staged_done(window, staged_copying(in), &err, rc);
     return 0;
 }
 
@@ -146,8 +150,7 @@ bool sy_staged_ended(struct sy_device_copying *copying, bool wait)
 
     if (!copying->ticket)
         return true;
-    const struct sy_device *device = staged[window].device;
-    staged_begin(window);
+    const struct sy_device *device = staged_begin(window);
     int rc = device->copy_end(staged[window].self, staged[window].pool, copying->ticket, wait,
                               &err);
     staged_end(window);
@@ -173,8 +176,7 @@ void *sy_staged_map(unsigned window, bool in, uint64_t offset, size_t length)
 
     if (!sy_staged_has_room(window, offset, length) || !sy_staged_maps(window))
         return NULL;
-    const struct sy_device *device = staged[window].device;
-    staged_begin(window);
+    const struct sy_device *device = staged_begin(window);
     int rc = device->map(staged[window].self, staged[window].pool,
                          in ? SY_DEVICE_IN : SY_DEVICE_OUT, offset, length, &address, &err);
     staged_end(window);
@@ -183,14 +185,11 @@ void *sy_staged_map(unsigned window, bool in, uint64_t offset, size_t length)
 
 void sy_staged_unmap(unsigned window, void *address)
 {
+    const struct sy_device *device = staged_begin(window);
     struct sy_error err = {""};
 
-    const struct sy_device *device = staged[window].device;
-    staged_begin(window);
     int rc = device->unmap(staged[window].self, staged[window].pool, address, &err);
-    staged_end(window);
-    if (rc)
-        staged_fail(window, "unmapping", &err, rc);
+    staged_done(window, "unmapping", &err, rc);
 }
 
 /* ---- atomic operations ---- */
@@ -205,12 +204,9 @@ int sy_staged_amo(unsigned window, enum sy_amo_op op, uint64_t offset, size_t wi
         return -EFAULT;
     if (!sy_staged_has_amo(window))
         return -EOPNOTSUPP;
-    const struct sy_device *device = staged[window].device;
-    staged_begin(window);
+    const struct sy_device *device = staged_begin(window);
     int rc = device->amo(staged[window].self, staged[window].pool, op, offset, width, operand,
                          compare, result ? result : &old, &err);
-    staged_end(window);
-    if (rc)
-        staged_fail(window, "an atomic operation in", &err, rc);
+    staged_done(window, "an atomic operation in", &err, rc);
     return 0;
 }
