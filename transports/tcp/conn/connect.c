@@ -132,8 +132,11 @@ static void connect_give_up(struct tcp_attempt *attempt)
 /* Opens a socket and begins to connect it: 0 or -errno. */
 static int connect_open_pending(struct tcp_pending *pending)
 {
-    int fd = socket(pending->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int fd;
 
+    do
+        fd = socket(pending->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    while (fd < 0 && sy_tcp_incoming_makes_room(pending->net));
     if (fd < 0)
         return -errno;
     pending->watch = (struct tcp_watch){.fd = fd, .event = sy_tcp_pending_event, .owner = pending};

@@ -4,6 +4,7 @@
  * whether that has said something: many strangers at one address push out each other, and a PE that
  * speaks when it has connected keeps its place. One that has introduced itself keeps it anyhow;
  * there are no more of those than PEs of the job have opened. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -109,16 +110,20 @@ static struct tcp_pending *incoming_next_to_go(struct tcp_net *net)
     return victim;
 }
 
+static void incoming_close_stranger(struct tcp_pending *victim)
+{
+    sy_count(&victim->net->counters->evicted, 1);
+    sy_tcp_incoming_failed(victim, "made room for others");
+}
+
 /* Evicts one stranger, after a last look: if it has spoken meanwhile it goes on, or is over. */
 static void incoming_evict_one(struct tcp_net *net)
 {
     struct tcp_pending *victim = incoming_next_to_go(net);
 
     sy_tcp_pending_event(&victim->watch, EPOLLIN);
-    if (!net->incoming.count || victim->watch.fd < 0 || victim->contact)
-        return;
-    sy_count(&net->counters->evicted, 1);
-    sy_tcp_incoming_failed(victim, "made room for others");
+    if (net->incoming.count && victim->watch.fd >= 0 && !victim->contact)
+        incoming_close_stranger(victim);
 }
 
 bool sy_tcp_incoming_evict(struct tcp_net *net)
@@ -128,6 +133,22 @@ bool sy_tcp_incoming_evict(struct tcp_net *net)
     while (net->incoming.stranger_count && net->incoming.count == before)
         incoming_evict_one(net);
     return net->incoming.count < before;
+}
+
+/* Without a last look: what a PE has said might end what the caller is at. */
+bool sy_tcp_incoming_makes_room(struct tcp_net *net)
+{
+    if ((errno != EMFILE && errno != ENFILE) || !net->incoming.stranger_count)
+        return false;
+    incoming_close_stranger(incoming_next_to_go(net));
+    return true;
+}
+
+void sy_tcp_incoming_reserve(struct tcp_net *net)
+{
+    while (net->reserve < 0 && (net->reserve = fcntl(net->set->fd, F_DUPFD_CLOEXEC, 0)) < 0 &&
+           sy_tcp_incoming_makes_room(net))
+        ;
 }
 
 struct tcp_pending *sy_tcp_incoming_open(struct tcp_net *net, int fd,
@@ -157,8 +178,7 @@ struct tcp_pending *sy_tcp_incoming_open(struct tcp_net *net, int fd,
 
 bool sy_tcp_incoming_is_short(struct tcp_net *net, const struct tcp_contact *contact)
 {
-    if (net->reserve < 0)
-        net->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    sy_tcp_incoming_reserve(net);
     if (net->reserve >= 0 || contact->made)
         return false;
     if (net->full && sy_tcp_now() - net->full > TCP_FULL && !sy_tcp_contact_number(net, contact))

@@ -1,6 +1,5 @@
 /* Listening, and accepting. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,7 +199,7 @@ static int listen_open(struct tcp_net *net, struct sy_error *err)
     }
     if (rc)
         return rc;
-    net->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    sy_tcp_incoming_reserve(net);
     listen_tell(net, bound, net->listeners);
     return 0;
 }

@@ -253,9 +253,9 @@ static bool pending_on_hello(struct tcp_pending *pending, enum tcp_verdict verdi
         return false;
     }
     contact->serial = hello->serial;
+    sy_tcp_incoming_introduced(pending, contact);
     if (sy_tcp_incoming_is_short(net, contact))
         return pending_failed(pending, 0, "there is no file descriptor for it");
-    sy_tcp_incoming_introduced(pending, contact);
     if (sy_tcp_connects(net, (int)hello->from) && hello->reason < TCP_HELLO_INSISTS &&
         sy_tcp_attempt_progress(net, contact) >= TCP_ATTEMPT_ANSWERED) {
         sy_count(&net->counters->busy, 1);

@@ -249,6 +249,12 @@ void sy_tcp_incoming_introduced(struct tcp_pending *pending, struct tcp_contact 
 /* Closes a stranger's connection; false: there is none. */
 bool sy_tcp_incoming_evict(struct tcp_net *net);
 
+/* Whether errno says that no descriptor was left, and a stranger's is free now. */
+bool sy_tcp_incoming_makes_room(struct tcp_net *net);
+
+/* Opens net->reserve where there is none. */
+void sy_tcp_incoming_reserve(struct tcp_net *net);
+
 /* The connection is over; its place is free. */
 void sy_tcp_incoming_gone(struct tcp_pending *pending);
 
