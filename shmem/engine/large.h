@@ -25,7 +25,6 @@
 #define SY_MESSAGE_PIECES 4 /* of a kind and peer at a time; more slow each other down */
 #define SY_MESSAGE_BEHIND (1024u << 10) /* most bytes of requests that wait for a piece */
 
-struct sy_messages;
 struct sy_message_peer;
 struct sy_engine;
 struct sy_engine_ctx;

@@ -26,13 +26,14 @@ function code(line,    out, at) {
     return out
 }
 
-# named(HEAD): the function of a head or declaration: the word before the first parenthesis that is no attribute's.
+# named(HEAD): the function of a head or declaration: the word before the first parenthesis that is no attribute's. None
+# in what sys/queue.h has macros for.
 function named(head) {
     gsub(/__attribute__ *\(\([^;]*\)\)/, "", head)
     if (head ~ /[=]|\(\*|^ *typedef|^ *#/ || !match(head, /[A-Za-z_][A-Za-z0-9_]* *\(/)) return ""
     head = substr(head, RSTART, RLENGTH)
     sub(/ *\($/, "", head)
-    return head ~ /^(_.*|if|for|while|switch|return|sizeof)$/ ? "" : head
+    return head ~ /^(_.*|if|for|while|switch|return|sizeof|(LIST|S?TAILQ)_.*)$/ ? "" : head
 }
 
 # uses(LINE, WITHOUT): prints the words of the line, except WITHOUT.
