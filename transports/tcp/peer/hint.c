@@ -416,7 +416,7 @@ bool sy_tcp_hints_expected(struct tcp *tcp)
     return true;
 }
 
-static void note_news(struct tcp *tcp, bool by_stream)
+static void hint_note_news(struct tcp *tcp, bool by_stream)
 {
     tcp->hints.by_stream = by_stream;
     if (atomic_load_explicit(&tcp->hints.awaited, memory_order_relaxed) > -MOST_EARLY)
@@ -455,7 +455,7 @@ static bool hint_take(struct tcp *tcp, const struct tcp_udp *udp,
     if (sy_record_op(datagram->header) != SY_RECORD_RAISE ||
         sy_apply_raise(&tcp->regions, datagram->header, datagram->value) <= 0)
         return false;
-    note_news(tcp, false);
+    hint_note_news(tcp, false);
     return true;
 }
 
@@ -478,7 +478,7 @@ void sy_tcp_hint_note(struct tcp_peer *peer, bool news, bool repeat)
 {
     if (!news)
         return;
-    note_news(peer->tcp, true);
+    hint_note_news(peer->tcp, true);
     if (!repeat)
         return;
     atomic_store_explicit(&peer->hint.heard, false, memory_order_relaxed);
