@@ -201,7 +201,7 @@ static int memory_open_heap(const struct sy_memory_wish *wish, size_t length, st
     if (memory_parse_numa(wish->numa, &pages))
         return sy_fail(err, EINVAL,
                        "SHMEM_SYMMETRIC_NUMA=%.60s is not local, interleave, interleave:NODES or "
-                       "bind:NODES, such as bind:0 or interleave:0,2-3",
+                       "bind:NODES, such as bind:0 or interleave:0,2-3, with NODES from 0 to 63",
                        wish->numa);
     if (*wish->directory && pages.flags)
         return sy_fail(err, EINVAL,

@@ -528,7 +528,7 @@ static int wait_progress_start_thread(struct sy_error *err)
     int rc = sy_thread_start(&progress.thread, wait_progress_run, NULL);
     if (rc)
         return sy_fail(err, rc,
-                       "the progress thread could not be started: %s; this host's PEs need %d "
+                       "the progress thread could not be started: %s; this node's PEs need %d "
                        "processes and threads, beside the launcher's " SY_DENIED_THREAD "%s",
                        strerror(rc), 2 * sy_world.node_size, sy_denied_hint(rc));
     progress.running = true;
