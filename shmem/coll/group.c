@@ -1,6 +1,5 @@
-/* See group.h.
- How members synchronise is in docs/architecture.md (Teams, contexts, collectives):
- * up to SY_SYNC_GROUP by words of their own, more by counters of groups, one level after the other,
+/* See group.h. docs/architecture.md (Teams, contexts, collectives) says how members synchronise: up
+ * to SY_SYNC_GROUP by words of their own, more by counters of groups, one level after the other,
  * and nodes by flags of their leaders.
  *
  * Who may write what:
