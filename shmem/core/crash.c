@@ -167,8 +167,8 @@ static void crash_on(int number, siginfo_t *info, void *context)
             sy_log(SY_LOG_ERROR, "", "  this thread carries out %s", sy_callsite_asked);
         if (sy_world.finalizing || (sy_world.npes && !sy_heap.base && !sy_callsite_asked))
             sy_log(SY_LOG_ERROR, "",
-                   "  shmem_finalize is under way on this PE, or over: symmetric memory is gone; other "
-                   "threads must have ended their calls, and the program's own heap be whole");
+                   "  shmem_finalize is under way on this PE, or over: symmetric memory is gone; "
+                   "other threads must have ended their calls, and the program's heap be whole");
         if (!sent && number == SIGSEGV)
             crash_explain(info->si_addr, crash_register(context, true));
         if (!sent && number == SIGBUS)

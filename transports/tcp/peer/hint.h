@@ -4,8 +4,8 @@
  *
  * A hint carries a RAISE, as a record does: a word that only grows holds at least this value. A
  * hint may therefore be late, repeated, lost or replayed without harm. The sender keeps the value,
- * and repeats it on the stream unless it raises the same word again within 4 milliseconds. Until the
- * other side has confirmed, by a hint of its own, that hints arrive, each RAISE is sent on the
+ * and repeats it on the stream unless it raises the same word again within 4 milliseconds. Until
+ * the other side has confirmed, by a hint of its own, that hints arrive, each RAISE is sent on the
  * stream as well; behind a firewall that remains so.
  *
  * A hint overtakes only other RAISEs. While anything else issued to that peer is unconfirmed, the
