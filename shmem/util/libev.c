@@ -60,7 +60,7 @@ static void (*libev_die)(const char *what);
 /* libev itself would abort. */
 static void *libev_resize(void *block, long size)
 {
-    void *resized = realloc(block, (size_t)size);
+    void *resized = block || size ? realloc(block, (size_t)size) : NULL;
 
     if (!resized && size)
         libev_die("no memory for the events of the progress thread");

@@ -269,7 +269,7 @@ bool sy_blocked_deserted(void)
     struct tasks others = {.count = -1};
     char text[SY_PROC_TEXT];
 
-    if (own.count >= 0 && sy_proc_state(sy_proc_of_thread(getpid(), "stat", text)) == 'Z')
+    if (sy_proc_state(sy_proc_of_thread(getpid(), "stat", text)) == 'Z' && own.count >= 0)
         wait_blocked_list_tasks(&others, &own);
     return others.count == 1;
 }
