@@ -70,9 +70,9 @@
 /* How long the thread looks for a request that follows the one that has woken it, and at most for a
  * row of them; wake-ups without such a look after many in vain. A wake-up beside a computing thread
  * takes 50 us and more. */
-#define LINGER_NS         UINT64_C(20000)
-#define LONGEST_LINGER_NS UINT64_C(1000000)
-#define MOST_PASSED       63 /* a power of two, less one */
+#define BUSY_POLL_NS         UINT64_C(20000)
+#define LONGEST_BUSY_POLL_NS UINT64_C(1000000)
+#define MOST_PASSED          63 /* a power of two, less one */
 
 _Atomic bool sy_progress_entered __attribute__((aligned(SY_LINE)));
 
@@ -264,20 +264,20 @@ void sy_progress_hand_back(void)
 /* In a row of requests each follows the answer to the one before: the thread looks for the next one
  * before it sleeps. In vain, it does so less often; and only where this PE has its processor to
  * itself, and no thread of the program polls or sleeps until something has come. */
-static void wait_progress_linger(const struct sy_route_transport *t)
+static void wait_progress_busy_poll(const struct sy_route_transport *t)
 {
     bool came = false;
 
     if (sy_wait_crowded() || sy_sleep_anybody() || atomic_load(&sy_sleep.word) ||
         progress.passed++ < progress.passes)
         return;
-    uint64_t begun = sy_clock_ns(), now = begun, until = begun + LINGER_NS;
-    while (now < until && now - begun < LONGEST_LINGER_NS &&
+    uint64_t begun = sy_clock_ns(), now = begun, until = begun + BUSY_POLL_NS;
+    while (now < until && now - begun < LONGEST_BUSY_POLL_NS &&
            !atomic_load_explicit(&sy_progress_entered, memory_order_relaxed)) {
         bool more = wait_progress_serve(t) == SY_PROGRESS_CAME;
         now = sy_clock_ns();
         if (more)
-            until = now + LINGER_NS;
+            until = now + BUSY_POLL_NS;
         came |= more;
     }
     progress.passed = 0;
@@ -306,7 +306,7 @@ static void wait_progress_on_transport(struct ev_loop *loop, ev_io *watcher, int
         wait_progress_watch_mode();
         sy_clock_set_timer(progress.beat.fd, progress.beat_ns);
     } else if (done == SY_PROGRESS_CAME) {
-        wait_progress_linger(watcher->data);
+        wait_progress_busy_poll(watcher->data);
     }
 }
 
