@@ -398,6 +398,12 @@ struct sy_transport {
                       void *ticket);
     int (*large_receive)(void *self, int pe, uint64_t number, void *bytes, size_t length,
                          void *ticket);
+
+    /* Optional: what a barrier of two PEs needs in place of quiet(). 0: results are here, buffers
+     * are free, and what was issued on ctx towards pe takes effect before what this PE issues
+     * towards it later, on any context, raise() and gets included. -EAGAIN: not yet; the core calls
+     * progress() and asks again. */
+    int (*flush_local)(void *self, struct sy_transport_ctx *ctx, int pe);
 };
 
 static inline void sy_transport_threads(void *self)

@@ -3,7 +3,9 @@
 #define SY_COLL_SYNC_H
 
 #include "coll/group.h"
+#include "core/issue.h"
 #include "core/rma.h"
+#include "core/start/world.h"
 
 /* Waits until all PEs have entered; stores made before are visible to all after. Completes no
  * communication. */
@@ -13,10 +15,13 @@ static inline void sy_sync_world(void)
     sy_group_sync(&world);
 }
 
-/* sy_sync_world after a quiet on the default context. */
+/* sy_sync_world once what was issued on the default context is complete. */
 static inline void sy_barrier_world(void)
 {
-    sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
+    if (SY_UNLIKELY(sy_world.npes == 2 && sy_hot_carries()))
+        sy_flush_pair(1 - sy_world.pe);
+    else
+        sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);
     sy_sync_world();
 }
 

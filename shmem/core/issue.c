@@ -157,3 +157,27 @@ void sy_quiet_transports(shmem_ctx_t ctx, int pe)
         sy_wait_rest(&since, "shmem_quiet");
     sy_wait_over(since);
 }
+
+/* Where the other PE's control window is mapped the flag is stored there, and would overtake what
+ * has been put. */
+void sy_flush_pair(int pe)
+{
+    const struct sy_route_transport *route = sy_route_to(pe);
+    bool flag_follows = route && route->carries && !sy_windows_peer(SY_WINDOW_CONTROL, pe);
+    uint64_t since = 0;
+    int answer = -EOPNOTSUPP;
+
+    while (flag_follows) {
+        answer = route->table->flush_local(route->self, sy_issue_domain(route, SHMEM_CTX_DEFAULT),
+                                           pe);
+        if (answer != -EAGAIN)
+            break;
+        sy_wait_rest(&since, "shmem_barrier_all");
+    }
+    if (since)
+        sy_wait_rested();
+    if (answer == -EOPNOTSUPP)
+        sy_quiet_transports(SHMEM_CTX_DEFAULT, SY_ALL_PES);
+    else if (answer)
+        core_issue_failed("shmem_barrier_all", route, answer);
+}

@@ -98,6 +98,10 @@ bool sy_issue_raise(const char *what, shmem_ctx_t ctx, int pe, unsigned window, 
 void sy_fence_transports(shmem_ctx_t ctx);
 void sy_quiet_transports(shmem_ctx_t ctx, int pe);
 
+/* In place of a quiet on the default context, before two PEs synchronise that are all of the job:
+ * the flag of each then comes behind what it has put. */
+void sy_flush_pair(int pe);
+
 /* Whether what the context has under way is complete; does not wait, and moves nothing. One that
  * nobody issues on meanwhile needs no ticket. */
 bool sy_quiet_reached(shmem_ctx_t ctx);

@@ -139,6 +139,7 @@ struct sy_engine {
 struct sy_engine_mark {
     _Atomic uint64_t position; /* requests appended */
     _Atomic uint64_t wanted;   /* replies asked for */
+    _Atomic uint64_t lent;     /* up to here the caller's memory may be in use */
 };
 
 /* A context; zeros: not used yet. Written by the threads that use it, a stream's mark by that
@@ -204,13 +205,14 @@ int sy_engine_raise(void *self, struct sy_transport_ctx *ctx, int pe, unsigned w
                     uint64_t offset, uint64_t value);
 int sy_engine_fence(void *self, struct sy_transport_ctx *ctx);
 int sy_engine_quiet(void *self, struct sy_transport_ctx *ctx, int pe);
+int sy_engine_flush_local(void *self, struct sy_transport_ctx *ctx, int pe);
 int sy_engine_ticket(void *self, struct sy_transport_ctx *ctx, int pe,
                      struct sy_transport_ticket **ticket);
 int sy_engine_reached(void *self, struct sy_transport_ticket *ticket);
 void sy_engine_session(void *self, struct sy_transport_ctx *ctx, bool batch, size_t operations);
 void sy_engine_threads(void *self);
 
-/* All of these but the last one. */
+/* All of these but flush_local and threads. */
 #define SY_ENGINE_MEMBERS                                                                          \
     .put = sy_engine_put, .get = sy_engine_get, .put_strided = sy_engine_put_strided,              \
     .get_strided = sy_engine_get_strided, .amo = sy_engine_amo,                                    \

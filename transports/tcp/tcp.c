@@ -311,6 +311,7 @@ SY_TRANSPORT_PLUGIN(tcp) = {
     .ctx_open = sy_engine_ctx_open,
     .ctx_close = sy_engine_ctx_close,
     SY_ENGINE_MEMBERS,
+    .flush_local = sy_engine_flush_local,
     .progress = tcp_progress,
     .wait_fd = tcp_wait_fd,
     .arm = tcp_arm,

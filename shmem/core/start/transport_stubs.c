@@ -41,6 +41,7 @@
       const struct sy_transfer *t, const struct sy_amo *signal, unsigned flags) \
     X(int, fence, 0, void *self, struct sy_transport_ctx *ctx) \
     X(int, quiet, 0, void *self, struct sy_transport_ctx *ctx, int pe) \
+    X(int, flush_local, -EOPNOTSUPP, void *self, struct sy_transport_ctx *ctx, int pe) \
     X(int, mark, (*ticket = NULL, -EOPNOTSUPP), void *self, struct sy_transport_ctx *ctx, int pe, \
       struct sy_transport_ticket **ticket) \
     X(int, reached, 0, void *self, struct sy_transport_ticket *ticket) \

@@ -15,6 +15,8 @@
 #define TRIES       64   /* in vain, after which one in so many is */
 #define AGAIN_US    100  /* what could not be repeated just now */
 #define RAISE_BYTES 16
+#define ASKS        2  /* RAISEs behind the same, after which its confirmation is asked for */
+#define STAYS       4  /* RAISEs by the stream after the last that would have overtaken something */
 #define MOST_EARLY  16 /* RAISEs that come before this PE has said its own */
 
 void sy_tcp_hints_open(struct tcp *tcp)
@@ -229,18 +231,21 @@ static uint64_t hint_others_end(const struct tcp_peer *peer)
 static void hint_joins(struct tcp_peer *peer, size_t bytes)
 {
     peer->hint.others = hint_others_end(peer);
+    if (peer->hint.others > sy_tx_sent(&peer->requests.tx))
+        atomic_store_explicit(&peer->tcp->hints.more, true, memory_order_relaxed);
     atomic_store_explicit(&peer->hint.raised, sy_tx_tail(&peer->requests.tx) + bytes,
                           memory_order_relaxed);
 }
 
-/* Whether a hint would overtake something. Where that is no more than it was last time, the other
- * side is asked to confirm it: one that says all by hints does not do so by itself. */
+/* Whether a hint would overtake something. A message of the other side's on the stream confirms it;
+ * but one that says all by hints sends none, and is asked in the end. */
 static bool hint_overtakes(struct tcp_peer *peer)
 {
     uint64_t others = hint_others_end(peer);
 
     if (sy_tx_applied(&peer->requests.tx) < others) {
-        if (others == peer->hint.others)
+        peer->hint.same = others == peer->hint.others ? peer->hint.same + 1 : 0;
+        if (peer->hint.same >= ASKS)
             sy_tx_ask(&peer->requests.tx, others);
         return true;
     }
@@ -264,17 +269,17 @@ static void hint_expect_one(struct tcp *tcp, uint64_t now)
         atomic_store_explicit(&tcp->hints.polls, LISTEN, memory_order_relaxed);
 }
 
-/* Whether a hint may carry the RAISE, beside the stream or alone. Where data go before most, those
- * of one PE are confirmed in time now and then; the stream carries these too, as the other side
- * looks where the last one came. */
+/* Whether a hint may carry the RAISE, beside the stream or alone. Where data go before some, the
+ * stream carries all, as the other side looks where the last one came. */
 static bool hint_may_say(struct tcp_peer *peer, bool often, uint64_t kept, uint64_t header)
 {
     struct tcp_hint *hint = &peer->hint;
 
-    bool overtook = hint->overtakes;
-
-    hint->overtakes = hint_overtakes(peer);
-    if (!often || (kept && kept != header) || hint->overtakes || overtook)
+    if (hint_overtakes(peer))
+        hint->stays = STAYS;
+    else if (hint->stays)
+        hint->stays--;
+    if (!often || (kept && kept != header) || hint->stays)
         return false;
     if (!atomic_load_explicit(&peer->tcp->hints.busy, memory_order_relaxed))
         atomic_store_explicit(&peer->tcp->hints.busy, true, memory_order_relaxed);

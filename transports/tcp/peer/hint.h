@@ -44,7 +44,8 @@ struct tcp_hint {
     _Atomic bool heard;         /* a hint has come, and since then no REPEAT that was news */
     _Atomic bool works;         /* the other side reports that it receives hints */
     unsigned tries;             /* sent without that; this and the rest: the producer's */
-    bool overtakes;             /* the last RAISE would have overtaken something */
+    unsigned stays;             /* RAISEs to come that the stream carries */
+    unsigned same;              /* RAISEs in a row that would have overtaken the same */
     uint64_t said_at;           /* nanoseconds: the last RAISE by either way */
     _Atomic uint64_t header;    /* of a RAISE sent by a hint and not by the stream; 0: none */
     _Atomic uint64_t kept_at;   /* since when */
