@@ -167,6 +167,9 @@ check_PROGRAMS += tests/conformance/model
 tests_conformance_model_SOURCES = tests/conformance/model.c tests/conformance/model.h \
 	tests/conformance/check.h
 tests_conformance_model_LDADD = shmem/libsma.la -lpthread
+check_PROGRAMS += tests/conformance/pair
+tests_conformance_pair_SOURCES = tests/conformance/pair.c tests/conformance/check.h
+tests_conformance_pair_LDADD = shmem/libsma.la
 check_PROGRAMS += tests/conformance/first_uses
 tests_conformance_first_uses_SOURCES = tests/conformance/first_uses.c tests/conformance/check.h
 tests_conformance_first_uses_LDADD = shmem/libsma.la -lpthread
