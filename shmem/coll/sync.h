@@ -18,7 +18,7 @@ static inline void sy_sync_world(void)
 /* sy_sync_world once what was issued on the default context is complete. */
 static inline void sy_barrier_world(void)
 {
-    if (SY_UNLIKELY(sy_world.npes == 2 && sy_hot_carries()))
+    if (SY_UNLIKELY(sy_hot_carries() && sy_world.npes == 2))
         sy_flush_pair(1 - sy_world.pe);
     else
         sy_quiet(SHMEM_CTX_DEFAULT, SY_ALL_PES);

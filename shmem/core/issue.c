@@ -180,4 +180,5 @@ void sy_flush_pair(int pe)
         sy_quiet_transports(SHMEM_CTX_DEFAULT, SY_ALL_PES);
     else if (answer)
         core_issue_failed("shmem_barrier_all", route, answer);
+    atomic_thread_fence(memory_order_seq_cst); /* as in sy_quiet */
 }
