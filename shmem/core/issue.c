@@ -11,6 +11,7 @@
 #include "core/wait/tell.h"
 #include "core/wait/wait.h"
 #include "core/start/world.h"
+#include "util/clock.h"
 
 void sy_issue_refuse_child(const char *what)
 {
@@ -147,14 +148,56 @@ bool sy_quiet_reached(shmem_ctx_t ctx)
     return !core_issue_quiet(ctx, SY_ALL_PES, (1u << sy_routes.count) - 1);
 }
 
+/* How long a quiet may last before it takes tickets: other threads may issue without end. */
+#define LASTS_NS 1000000
+
+static bool core_issue_lasts(uint64_t since)
+{
+    return since && sy_clock_ns() - since > LASTS_NS;
+}
+
+/* Whether a ticket is left, after those that have been reached. */
+static bool core_issue_await(struct sy_transport_ticket *ticket[])
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *route = &sy_routes.transport[i];
+        int answer = ticket[i] ? route->table->reached(route->self, ticket[i]) : 0;
+        if (!answer)
+            ticket[i] = NULL;
+        else if (answer != -EAGAIN)
+            core_issue_failed("quiet", route, answer);
+        any |= answer != 0;
+    }
+    return any;
+}
+
+/* Goes on with a quiet, by tickets where the transport has some. */
+static void core_issue_quiet_long(shmem_ctx_t ctx, int pe, unsigned left, uint64_t *since)
+{
+    struct sy_transport_ticket *ticket[SY_TRANSPORTS_MAX] = {NULL};
+
+    for (unsigned i = 0; i < sy_routes.count; i++) {
+        const struct sy_route_transport *route = &sy_routes.transport[i];
+        if (left >> i & 1 &&
+            !route->table->mark(route->self, sy_issue_domain(route, ctx), pe, &ticket[i]))
+            left &= ~(1u << i);
+    }
+    while ((left = core_issue_quiet(ctx, pe, left)) || core_issue_await(ticket))
+        sy_wait_rest(since, "shmem_quiet");
+}
+
 void sy_quiet_transports(shmem_ctx_t ctx, int pe)
 {
     unsigned left = (1u << sy_routes.count) - 1;
     uint64_t since = 0;
 
     sy_wait_looked(false);
-    while ((left = core_issue_quiet(ctx, pe, left)))
+    while ((left = core_issue_quiet(ctx, pe, left)) && !core_issue_lasts(since))
         sy_wait_rest(&since, "shmem_quiet");
+    if (left)
+        core_issue_quiet_long(ctx, pe, left, &since);
     sy_wait_over(since);
 }
 
@@ -164,19 +207,18 @@ void sy_flush_pair(int pe)
 {
     const struct sy_route_transport *route = sy_route_to(pe);
     bool flag_follows = route && route->carries && !sy_windows_peer(SY_WINDOW_CONTROL, pe);
-    uint64_t since = 0;
     int answer = -EOPNOTSUPP;
+    uint64_t since = 0;
 
-    while (flag_follows) {
+    for (; flag_follows; sy_wait_rest(&since, "shmem_barrier_all")) {
         answer = route->table->flush_local(route->self, sy_issue_domain(route, SHMEM_CTX_DEFAULT),
                                            pe);
-        if (answer != -EAGAIN)
+        if (answer != -EAGAIN || core_issue_lasts(since))
             break;
-        sy_wait_rest(&since, "shmem_barrier_all");
     }
     if (since)
         sy_wait_rested();
-    if (answer == -EOPNOTSUPP)
+    if (answer == -EOPNOTSUPP || answer == -EAGAIN)
         sy_quiet_transports(SHMEM_CTX_DEFAULT, SY_ALL_PES);
     else if (answer)
         core_issue_failed("shmem_barrier_all", route, answer);

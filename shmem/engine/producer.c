@@ -5,6 +5,8 @@
 
 #include "engine/producer.h"
 
+#define PATIENCE 50 /* yields, after which a thread is the next one */
+
 static bool producer_fence(int command)
 {
     return !syscall(SYS_membarrier, command, 0, 0);
@@ -25,6 +27,22 @@ void sy_producer_wait(struct sy_producer *producer)
     atomic_store_explicit(&producer->producing, false, memory_order_release);
     while (atomic_load_explicit(&producer->append, memory_order_acquire))
         sched_yield();
+}
+
+void sy_producer_contend(struct sy_producer *producer)
+{
+    bool next = false;
+
+    for (unsigned yields = 0;; yields++) {
+        if ((next || !atomic_load_explicit(&producer->starved, memory_order_relaxed)) &&
+            !atomic_exchange_explicit(&producer->append, true, memory_order_acquire))
+            break;
+        sched_yield();
+        if (yields >= PATIENCE && !next)
+            next = !atomic_exchange_explicit(&producer->starved, true, memory_order_relaxed);
+    }
+    if (next)
+        atomic_store_explicit(&producer->starved, false, memory_order_relaxed);
 }
 
 bool sy_producer_stop(struct sy_producer *producer)

@@ -24,6 +24,7 @@ struct sy_producer {
     _Atomic bool append;      /* the lock is taken, or the producer is kept out */
     _Atomic bool producing;   /* the producer is at work, without the lock; it writes this */
     _Atomic bool locked;      /* the first rule holds; set while no producer is at work */
+    _Atomic bool starved;     /* a thread has waited for the lock for long, and is the next one */
     _Atomic pthread_t thread; /* which last began to gather; it writes this */
 };
 
@@ -36,6 +37,11 @@ bool sy_producer_takes_locks(bool threads);
 
 /* The producer finds itself kept out: waits until it may try again. */
 void sy_producer_wait(struct sy_producer *producer) SY_COLD;
+
+/* Waits for the lock. Who finds it free takes it, as handing it over costs a switch of threads for
+ * each operation; but a thread that issues without end leaves it to one that has waited for long.
+ */
+void sy_producer_contend(struct sy_producer *producer) SY_COLD;
 
 /* Keeps the producer out until sy_producer_go. False: the producer is at work (it may be this
  * thread, which polls meanwhile), or another thread keeps it out. Never waits, so it may be called
@@ -52,8 +58,9 @@ static inline bool sy_producer_is_locked(const struct sy_producer *producer)
 SY_INLINE void sy_producer_lock(struct sy_producer *producer)
 {
     if (SY_UNLIKELY(sy_producer_is_locked(producer))) {
-        while (atomic_exchange_explicit(&producer->append, true, memory_order_acquire))
-            sched_yield();
+        if (atomic_load_explicit(&producer->starved, memory_order_relaxed) ||
+            atomic_exchange_explicit(&producer->append, true, memory_order_acquire))
+            sy_producer_contend(producer);
         return;
     }
     for (;;) {
