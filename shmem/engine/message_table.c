@@ -304,6 +304,13 @@ static int message_table_mark(void *self, struct sy_transport_ctx *ctx, int pe,
     return -EOPNOTSUPP;
 }
 
+/* Large data go beside the messages, from the program's memory. */
+static int message_table_flush_local(void *self, struct sy_transport_ctx *ctx, int pe)
+{
+    (void)self, (void)ctx, (void)pe;
+    return -EOPNOTSUPP;
+}
+
 static int message_table_fence(void *self, struct sy_transport_ctx *ctx)
 {
     struct sy_messages *messages = self;
@@ -406,6 +413,7 @@ static const struct sy_transport message_table = {
     .ctx_open = message_table_ctx_open,
     .ctx_close = message_table_ctx_close,
     SY_ENGINE_MEMBERS,
+    .flush_local = message_table_flush_local,
     .progress = sy_message_progress,
     .wait_fd = message_table_wait_fd,
     .arm = message_table_arm,

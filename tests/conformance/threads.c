@@ -444,7 +444,8 @@ static void wait_for_lock(int thread)
         shmem_long_p(&guarded, shmem_long_g(&guarded, 0) + 1, 0);
         shmem_clear_lock(&lock);
     } else if (thread == 1 && me != 0) {
-        while (!__atomic_load_n((uint32_t *)&lock + 1, __ATOMIC_RELAXED)) /* coll/lock.c: the link */
+        while (
+            !__atomic_load_n((uint32_t *)&lock + 1, __ATOMIC_RELAXED)) /* coll/lock.c: the link */
             rest(1);
         EXPECT(shmem_test_lock(&lock) == 1);
         shmem_long_atomic_inc(&ready, 0);
@@ -510,6 +511,23 @@ static void complete_others(int thread)
     EXPECT(!wrong);
 }
 
+/* A quiet and a barrier wait for what was issued before, though another thread goes on issuing. */
+static void complete_beside_puts(int thread)
+{
+    static char flooded[65536], source[65536];
+    static int over;
+
+    if (thread == 0) {
+        for (int i = 0; i < 3; i++) {
+            shmem_quiet();
+            shmem_barrier_all();
+        }
+        __atomic_store_n(&over, 1, __ATOMIC_RELAXED);
+    }
+    while (thread == 1 && !__atomic_load_n(&over, __ATOMIC_RELAXED))
+        shmem_putmem_nbi(flooded, source, sizeof flooded, to);
+}
+
 static void check_completion(void)
 {
     use_context(SHMEM_CTX_DEFAULT);
@@ -519,6 +537,7 @@ static void check_completion(void)
     CHECK(shmem_ctx_create(0, &shared) == 0);
     use_context(shared);
     run("quiet of a context by another thread", complete_others);
+    run("quiets and barriers beside puts without end", complete_beside_puts);
     shmem_ctx_destroy(shared);
 }
 
