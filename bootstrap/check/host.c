@@ -195,9 +195,7 @@ void sy_host_reach(struct host *host, const struct sy_flags *flags, bool slurm)
             snprintf(host->fault, sizeof host->fault,
                      "oshcheck's agent there does not answer, or not as it should");
     }
-    for (char **word = command; *word; word++)
-        free(*word);
-    free(command);
+    sy_memory_free_list(command);
 }
 
 void sy_host_leave(struct host *host)

@@ -65,4 +65,20 @@ static inline char *sy_memory_string(const char *text)
     return sy_memory_check(strdup(text));
 }
 
+/* Lists of words that end with NULL. Adds the word with number *count. */
+static inline void sy_memory_add(char ***list, size_t *count, char *word)
+{
+    *list = sy_memory_resize(*list, (*count + 2) * sizeof **list);
+    (*list)[(*count)++] = word;
+    (*list)[*count] = NULL;
+}
+
+/* Frees the words, too. */
+static inline void sy_memory_free_list(char **list)
+{
+    for (char **word = list; word && *word; word++)
+        free(*word);
+    free(list);
+}
+
 #endif

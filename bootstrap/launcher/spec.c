@@ -159,20 +159,13 @@ bool sy_spec_unpack(struct sy_spec *spec, const char *bytes, size_t length)
     return false;
 }
 
-static void spec_free_list(char **list)
-{
-    for (size_t i = 0; list && list[i]; i++)
-        free(list[i]);
-    free(list);
-}
-
 void sy_spec_free(struct sy_spec *spec)
 {
     for (int i = 0; i < spec->programs; i++) {
         free(spec->program[i].path);
         free(spec->program[i].directory);
-        spec_free_list(spec->program[i].argv);
-        spec_free_list(spec->program[i].changes);
+        sy_memory_free_list(spec->program[i].argv);
+        sy_memory_free_list(spec->program[i].changes);
     }
     free(spec->program);
     free(spec->pe);

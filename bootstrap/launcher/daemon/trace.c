@@ -216,13 +216,8 @@ static void trace_look_at_next(struct sy_daemon *daemon)
 
 void sy_trace_start(struct sy_local_pe *local)
 {
-    int status;
-    char *why;
-
     if (!tracing.gdb)
-        tracing.gdb = sy_program_find("gdb", &status, &why);
-    if (!tracing.gdb)
-        free(why);
+        tracing.gdb = sy_program_find("gdb", NULL, NULL);
     local->trace_due = true;
     trace_look_at_next(local->daemon);
 }

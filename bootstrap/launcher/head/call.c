@@ -44,12 +44,10 @@ static int call_spawn(const char *path, char *const *command, const struct rlimi
 int sy_call_start(char *const *command, const struct rlimit *nofile, struct sy_call_ends *ends)
 {
     int status, ours[3] = {-1, -1, -1}, theirs[3] = {-1, -1, -1}, rc = 0;
-    char *why = NULL, *path = sy_program_find(command[0], &status, &why);
+    char *path = sy_program_find(command[0], &status, NULL);
 
-    if (!path) {
-        free(why);
+    if (!path)
         return status == 127 ? -ENOENT : -EACCES;
-    }
     for (int fd = 0; fd < 3 && rc == 0; fd++) {
         int pair[2];
 

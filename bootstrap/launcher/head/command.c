@@ -18,9 +18,7 @@ struct words {
 
 static void command_add(struct words *words, const char *word)
 {
-    words->list = sy_memory_resize(words->list, (words->count + 2) * sizeof *words->list);
-    words->list[words->count++] = sy_memory_string(word);
-    words->list[words->count] = NULL;
+    sy_memory_add(&words->list, &words->count, sy_memory_string(word));
 }
 
 /* Adds a text that is several words. */
@@ -45,23 +43,29 @@ static const char *command_own_file(const struct words *words)
     return n > 0 ? path : words->tool;
 }
 
-/* Quotes a word for the shell of the other host: all shells take quotes within single quotes in
- * this form. */
+void sy_command_quote(FILE *out, const char *word)
+{
+    fputc('\'', out);
+    for (; *word; word++) {
+        if (*word == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*word, out);
+    }
+    fputc('\'', out);
+}
+
+/* Adds the agent's command where the shell of the other host starts it. */
 static void command_add_shell(struct words *words)
 {
     char *quoted = NULL, *command;
     size_t length = 0;
     FILE *out = sy_memory_stream(&quoted, &length);
 
-    for (const char *at = command_own_file(words); *at; at++) {
-        if (*at == '\'')
-            fputs("'\\''", out);
-        else
-            fputc(*at, out);
-    }
+    sy_command_quote(out, command_own_file(words));
     sy_memory_stream_end(out);
     command = sy_memory_text("exec /bin/sh -c 'test -x \"$1\" || set -- %s; exec \"$1\" --agent' "
-                             "%s '%s'",
+                             "%s %s",
                              words->tool, words->tool, quoted);
     command_add(words, command);
     free(command);
@@ -70,10 +74,9 @@ static void command_add_shell(struct words *words)
 
 static bool command_in_path(const char *name)
 {
-    int status;
-    char *why, *path = sy_program_find(name, &status, &why);
+    char *path = sy_program_find(name, NULL, NULL);
 
-    free(path ? path : why);
+    free(path);
     return path != NULL;
 }
 

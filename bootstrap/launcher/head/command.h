@@ -3,6 +3,7 @@
 #define SY_LAUNCHER_COMMAND_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "bootstrap/launcher/options/flags.h"
 
@@ -13,5 +14,8 @@ char **sy_command_make(const struct sy_flags *flags, const char *host, bool slur
 
 /* Whether oshrun is to start an agent for this host although it is the one that it runs on. */
 bool sy_command_is_wanted(const struct sy_flags *flags, const char *host);
+
+/* Prints a word in single quotes, in the form in which all shells take such quotes within. */
+void sy_command_quote(FILE *out, const char *word);
 
 #endif

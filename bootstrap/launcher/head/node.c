@@ -619,9 +619,7 @@ void sy_nodes_close(struct sy_run *run)
         sy_pe_output_close(&node->errors);
         sy_forward_close(&node->error_lines);
         kill_command(node, SIGKILL);
-        for (char **word = node->command; word && *word; word++)
-            free(*word);
-        free(node->command);
+        sy_memory_free_list(node->command);
         free(node->spec.pe);
         free(node->spec.host);
     }

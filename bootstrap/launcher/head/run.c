@@ -56,26 +56,19 @@ static void missing_export(const char *name, void *arg)
 /* The directory to run in; a whole path where other hosts need it. */
 static char *head_run_directory_of(const struct sy_app *app, bool elsewhere)
 {
-    char *path = NULL, here[PATH_MAX];
+    char here[PATH_MAX];
     const char *directory = app->directory ? app->directory : ".";
 
     if (!elsewhere || *directory == '/' || !getcwd(here, sizeof here))
         return sy_memory_string(directory);
-    path = sy_memory_text(app->directory ? "%s/%s" : "%s", here, directory);
-    return path;
+    return sy_memory_text(app->directory ? "%s/%s" : "%s", here, directory);
 }
 
 static char *head_run_path_of(const struct sy_app *app, bool elsewhere)
 {
-    char *path, *why;
-    int status;
-
     if (!elsewhere || strchr(app->program[0], '/'))
         return NULL;
-    path = sy_program_find(app->program[0], &status, &why);
-    if (!path)
-        free(why);
-    return path;
+    return sy_program_find(app->program[0], NULL, NULL);
 }
 
 static struct sy_spec_program *head_run_make_programs(struct sy_run *run, bool elsewhere)
@@ -100,9 +93,7 @@ static void head_run_free_programs(struct sy_spec_program *programs, int count)
     for (int i = 0; i < count; i++) {
         free(programs[i].path);
         free(programs[i].directory);
-        for (char **change = programs[i].changes; *change; change++)
-            free(*change);
-        free(programs[i].changes);
+        sy_memory_free_list(programs[i].changes);
     }
     free(programs);
 }
@@ -213,14 +204,8 @@ static void head_run_print_word(const char *word)
         printf(" %s", word);
         return;
     }
-    printf(" '");
-    for (; *word; word++) {
-        if (*word == '\'')
-            printf("'\\''");
-        else
-            putchar(*word);
-    }
-    putchar('\'');
+    putchar(' ');
+    sy_command_quote(stdout, word);
 }
 
 /* "host a: ./x: PE 0-3, 8", a line for each program that it runs. */

@@ -24,11 +24,8 @@ struct changes {
 
 static void exports_add(struct changes *changes, char kind, const char *name, const char *value)
 {
-    char *text = sy_memory_text("%c%s%s%s", kind, name, value ? "=" : "", value ? value : "");
-
-    changes->list = sy_memory_resize(changes->list, (changes->count + 2) * sizeof *changes->list);
-    changes->list[changes->count++] = text;
-    changes->list[changes->count] = NULL;
+    sy_memory_add(&changes->list, &changes->count,
+                  sy_memory_text("%c%s%s%s", kind, name, value ? "=" : "", value ? value : ""));
 }
 
 /* Passes on the variables that match. Returns whether there are any. */

@@ -254,9 +254,7 @@ static char **flags_split(char *line)
         line += strspn(line, " \t\r\n");
         if (!*line || *line == '#')
             return words;
-        words = sy_memory_resize(words, (count + 2) * sizeof *words);
-        words[count++] = to;
-        words[count] = NULL;
+        sy_memory_add(&words, &count, to);
         for (; *line && (quote || !strchr(" \t\r\n", *line)); line++) {
             if (*line == quote)
                 quote = '\0';

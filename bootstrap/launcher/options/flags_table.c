@@ -13,6 +13,7 @@
 #include "util/net/ports.h"
 #include "util/parse.h"
 #include "util/standard.h"
+#include "util/words.h"
 
 static int flags_table_add_export(struct sy_exports *exports, int kind, const char *name,
                                   const char *value, bool setting)
@@ -191,9 +192,8 @@ static void flags_table_take_modifiers(struct sy_parser *parser, char *value)
 
 static int flags_table_take_mapping(struct sy_parser *parser)
 {
-    char *value = parser->value;
+    char *value = parser->value, *end;
     long n;
-    char *end;
 
     flags_table_take_modifiers(parser, value);
     if (!*value) /* nothing but modifiers */
@@ -220,22 +220,18 @@ static int flags_table_take_mapping(struct sy_parser *parser)
 
 static int flags_table_take_binding(struct sy_parser *parser)
 {
-    char *value = parser->value;
-
-    static const struct {
-        const char *name;
-        int binding;
-    } NAMES[] = {
-        {"none", SY_BIND_NONE},  {"no", SY_BIND_NONE},        {"hwthread", SY_BIND_HWTHREAD},
-        {"core", SY_BIND_CORE},  {"cores", SY_BIND_CORE},     {"threads", SY_BIND_HWTHREAD},
-        {"numa", SY_BIND_NUMA},  {"socket", SY_BIND_SOCKET},  {"sockets", SY_BIND_SOCKET},
-        {"ldoms", SY_BIND_NUMA}, {"package", SY_BIND_SOCKET},
+    static const char *const NAMES[SY_BINDINGS] = {
+        [SY_BIND_NONE] = "none no",
+        [SY_BIND_HWTHREAD] = "hwthread threads",
+        [SY_BIND_CORE] = "core cores",
+        [SY_BIND_NUMA] = "numa ldoms",
+        [SY_BIND_SOCKET] = "socket sockets package",
     };
 
-    flags_table_take_modifiers(parser, value);
-    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
-        if (strcmp(value, NAMES[i].name) == 0) {
-            parser->flags->binding = NAMES[i].binding;
+    flags_table_take_modifiers(parser, parser->value);
+    for (int binding = SY_BIND_NONE; binding < SY_BINDINGS; binding++) {
+        if (sy_words_have(NAMES[binding], ' ', parser->value, strlen(parser->value))) {
+            parser->flags->binding = binding;
             return -1;
         }
     }
@@ -327,10 +323,9 @@ static int flags_table_take_input(struct sy_parser *parser)
 
 static int flags_table_take_kill(struct sy_parser *parser)
 {
-    char *value = parser->value;
     bool on = true;
 
-    if (value && sy_parse_bool(value, &on) != 0)
+    if (parser->value && sy_parse_bool(parser->value, &on) != 0)
         return flags_table_needs(parser, "0 or 1");
     parser->flags->tolerant = !on;
     return -1;
@@ -338,13 +333,11 @@ static int flags_table_take_kill(struct sy_parser *parser)
 
 static int flags_table_take_heap(struct sy_parser *parser)
 {
-    char *value = parser->value;
     size_t size;
 
-    if (sy_parse_size(value, &size) != 0)
+    if (sy_parse_size(parser->value, &size) != 0)
         return flags_table_needs(parser, "a size such as 64m or 1.5g");
-    return flags_table_add_export(&parser->flags->exports, SY_EXPORT_SET, "SHMEM_SYMMETRIC_SIZE",
-                                  value, true);
+    return sy_flags_set(parser, "SHMEM_SYMMETRIC_SIZE", parser->value);
 }
 
 static int flags_table_take_ports(struct sy_parser *parser)
@@ -353,8 +346,7 @@ static int flags_table_take_ports(struct sy_parser *parser)
 
     if (sy_ports_read(parser->value, &first, &last) != 0)
         return flags_table_needs(parser, "the first and the last port, such as 5000:5100");
-    return flags_table_add_export(&parser->flags->exports, SY_EXPORT_SET, "SHMEM_TCP_PORT_RANGE",
-                                  parser->value, true);
+    return sy_flags_set(parser, "SHMEM_TCP_PORT_RANGE", parser->value);
 }
 
 static int flags_table_take_config(struct sy_parser *parser)
@@ -366,8 +358,7 @@ static int flags_table_take_config(struct sy_parser *parser)
     if (!flags->config || access(flags->config, R_OK) != 0)
         return sy_flags_wrong("%s: cannot read '%s': %s", parser->option, parser->value,
                               strerror(errno));
-    return flags_table_add_export(&flags->exports, SY_EXPORT_SET, "SHMEM_CONFIG", flags->config,
-                                  true);
+    return sy_flags_set(parser, "SHMEM_CONFIG", flags->config);
 }
 
 int sy_flags_set(struct sy_parser *parser, const char *variable, const char *value)

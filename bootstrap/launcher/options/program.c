@@ -75,7 +75,6 @@ char *sy_program_find(const char *name, int *status, char **why)
     char *found = NULL;
     int error;
 
-    *why = NULL;
     if (!*name) {
         error = ENOENT;
     } else if (strchr(name, '/')) {
@@ -90,7 +89,9 @@ char *sy_program_find(const char *name, int *status, char **why)
         if (found)
             return found;
     }
-    *status = sy_program_status(error);
-    *why = program_explain(name, list, error);
+    if (status)
+        *status = sy_program_status(error);
+    if (why)
+        *why = program_explain(name, list, error);
     return NULL;
 }

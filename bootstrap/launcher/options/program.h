@@ -4,7 +4,7 @@
 
 /* The path of `name`: itself if it has a slash, else the first that can be executed along PATH. The
  * result is allocated. Otherwise NULL, *status is 127 (not found) or 126 (cannot be run), and *why
- * says why (allocated). */
+ * says why (allocated); both may be left out. */
 char *sy_program_find(const char *name, int *status, char **why);
 
 /* The status with which a shell would report this error of exec. */
