@@ -25,9 +25,7 @@ void sy_options_free(struct sy_options *set)
 {
     if (!set)
         return;
-    for (size_t i = 0; i < set->tables; i++)
-        free(set->table[i].entry);
-    free(set->table);
+    free(set->entry);
     free(set->value);
     while (set->strings) {
         struct sy_option_string *next = set->strings->next;
@@ -71,9 +69,9 @@ const char *sy_option_env_name(const char *name, char *buffer, size_t room)
     return buffer;
 }
 
-bool sy_options_is_of(const struct sy_option_table *table, const char *name, size_t length)
+bool sy_options_is_of(const struct sy_option_entry *entry, const char *name, size_t length)
 {
-    return strcspn(table->owner, "@") == length && !strncasecmp(table->owner, name, length);
+    return strcspn(entry->owner, "@") == length && !strncasecmp(entry->owner, name, length);
 }
 
 bool sy_options_is_other(const struct sy_options *set, const char *const *others, const char *name,
@@ -82,8 +80,8 @@ bool sy_options_is_other(const struct sy_options *set, const char *const *others
     for (; others && *others; others++) {
         if (strlen(*others) != length || strncasecmp(*others, name, length) != 0)
             continue;
-        for (size_t i = 0; i < set->tables; i++)
-            if (sy_options_is_of(&set->table[i], name, length))
+        for (size_t i = 0; i < set->entries; i++)
+            if (sy_options_is_of(&set->entry[i], name, length))
                 return false;
         return true;
     }
@@ -99,8 +97,8 @@ struct source {
     const struct sy_file_value *file; /* or NULL */
 };
 
-static int option_bad_value(const struct sy_option_entry *entry, const char *owner,
-                            const struct source *from, struct sy_error *err)
+static int option_bad_value(const struct sy_option_entry *entry, const struct source *from,
+                            struct sy_error *err)
 {
     char buffer[160];
     const char *allowed = sy_option_allowed(&entry->row, buffer, sizeof buffer);
@@ -117,7 +115,7 @@ static int option_bad_value(const struct sy_option_entry *entry, const char *own
                        from->file->file, from->file->line, from->file->column, from->file->key,
                        from->text, allowed);
     return sy_fail(err, EINVAL, "%s: the default \"%s\" of option %s is not valid; allowed: %s",
-                   owner, from->text, entry->row.name, allowed);
+                   entry->owner, from->text, entry->row.name, allowed);
 }
 
 /* Checks that a value in a file has the row's type. */
@@ -163,7 +161,7 @@ static void option_copy_row(struct sy_options *set, const char *owner,
 {
     char env[128];
 
-    entry->row = *row;
+    *entry = (struct sy_option_entry){.owner = owner, .row = *row};
     entry->row.name = sy_options_keep(set, "%s", row->name);
     if (strchr(owner, '@')) {
         entry->general = entry->row.name;
@@ -190,7 +188,6 @@ static struct source option_find_source(struct sy_options *set, struct sy_option
     if (!file || file->kind == SY_FILE_NULL)
         file = general ? general : file;
     entry->origin = "default";
-    entry->file = NULL;
     if (text) {
         from.text = sy_options_keep(set, "%s", text);
         entry->origin = sy_option_is_flag(from.variable)
@@ -205,8 +202,8 @@ static struct source option_find_source(struct sy_options *set, struct sy_option
     return from;
 }
 
-static int option_fill_entry(struct sy_options *set, const char *owner,
-                             struct sy_option_entry *entry, void *settings, struct sy_error *err)
+static int option_fill_entry(struct sy_options *set, struct sy_option_entry *entry, void *settings,
+                             struct sy_error *err)
 {
     struct source from = option_find_source(set, entry);
     int rc = from.file ? option_check_kind(entry, from.file, err) : 0;
@@ -217,8 +214,7 @@ static int option_fill_entry(struct sy_options *set, const char *owner,
     entry->value = from.text;
     if (rc || entry->row.flags & SY_OPTION_INERT)
         return rc;
-    return sy_option_assign(entry, from.text, settings) ? option_bad_value(entry, owner, &from, err)
-                                                        : 0;
+    return sy_option_assign(entry, from.text, settings) ? option_bad_value(entry, &from, err) : 0;
 }
 
 /* What a plugin may get wrong in a row. */
@@ -245,33 +241,27 @@ static int option_check_row(const char *owner, const struct sy_option *row, size
 int sy_options_add(struct sy_options *set, const char *owner, const struct sy_option *rows,
                    void *settings, size_t size, struct sy_error *err)
 {
-    struct sy_option_table table = {sy_options_keep(set, "%s", owner), NULL, 0};
-    struct sy_option_table *tables;
+    size_t count = 0;
     int rc = 0;
 
-    while (rows[table.count].name)
-        table.count++;
-    table.entry = calloc(table.count + 1, sizeof *table.entry);
-    tables = realloc(set->table, (set->tables + 1) * sizeof *tables);
-    if (tables)
-        set->table = tables;
-    if (!tables || !table.entry) {
-        free(table.entry);
+    while (rows[count].name)
+        count++;
+    struct sy_option_entry *entry = realloc(set->entry, (set->entries + count + 1) * sizeof *entry);
+    if (!entry)
         return sy_fail(err, ENOMEM, "no memory for the options of %s", owner);
-    }
-    for (size_t i = 0; i < table.count && !rc; i++) {
+    set->entry = entry;
+    entry += set->entries;
+    const char *kept = sy_options_keep(set, "%s", owner);
+    for (size_t i = 0; i < count && !rc; i++) {
         rc = option_check_row(owner, &rows[i], size, err);
         if (rc)
             break;
-        option_copy_row(set, owner, &table.entry[i], &rows[i]);
-        rc = option_fill_entry(set, owner, &table.entry[i], settings, err);
+        option_copy_row(set, kept, &entry[i], &rows[i]);
+        rc = option_fill_entry(set, &entry[i], settings, err);
     }
     if (!rc && set->no_memory)
         rc = sy_fail(err, ENOMEM, "no memory for the options of %s", owner);
-    if (rc)
-        free(table.entry);
-    else
-        set->table[set->tables++] = table;
+    set->entries += rc ? 0 : count;
     return rc;
 }
 
@@ -279,40 +269,36 @@ int sy_options_add(struct sy_options *set, const char *owner, const struct sy_op
 
 void sy_options_visit(struct sy_options *set, sy_option_visitor *visit, void *arg)
 {
-    for (size_t t = 0; t < set->tables; t++)
-        for (size_t i = 0; i < set->table[t].count; i++) {
-            const struct sy_option_entry *entry = &set->table[t].entry[i];
-            visit(&(struct sy_option_shown){set->table[t].owner, &entry->row, entry->env,
-                                            entry->value, entry->origin},
-                  arg);
-        }
+    for (size_t i = 0; i < set->entries; i++) {
+        const struct sy_option_entry *entry = &set->entry[i];
+        visit(&(struct sy_option_shown){entry->owner, &entry->row, entry->env, entry->value,
+                                        entry->origin},
+              arg);
+    }
 }
 
 const char *sy_options_file(const struct sy_options *set, const char *name, bool *secret)
 {
     *secret = false;
-    for (size_t t = 0; t < set->tables; t++)
-        for (size_t i = 0; i < set->table[t].count; i++) {
-            const struct sy_option_entry *entry = &set->table[t].entry[i];
-            if (strcmp(entry->row.name, name) != 0 || !entry->file)
-                continue;
-            *secret = entry->file->secret;
-            return entry->origin;
-        }
+    for (size_t i = 0; i < set->entries; i++) {
+        const struct sy_option_entry *entry = &set->entry[i];
+        if (strcmp(entry->row.name, name) != 0 || !entry->file)
+            continue;
+        *secret = entry->file->secret;
+        return entry->origin;
+    }
     return NULL;
 }
 
 bool sy_options_job(const struct sy_options *set, unsigned index, const char **name, uint32_t *hash)
 {
-    for (size_t t = 0; t < set->tables; t++)
-        for (size_t i = 0; i < set->table[t].count; i++) {
-            const struct sy_option_entry *entry = &set->table[t].entry[i];
-            if ((entry->row.flags & (SY_OPTION_JOB | SY_OPTION_INERT)) == SY_OPTION_JOB &&
-                !index--) {
-                *name = entry->row.name;
-                *hash = entry->hash;
-                return true;
-            }
-        }
+    for (size_t i = 0; i < set->entries; i++) {
+        const struct sy_option_entry *entry = &set->entry[i];
+        if ((entry->row.flags & (SY_OPTION_JOB | SY_OPTION_INERT)) != SY_OPTION_JOB || index--)
+            continue;
+        *name = entry->row.name;
+        *hash = entry->hash;
+        return true;
+    }
     return false;
 }

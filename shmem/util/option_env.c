@@ -80,15 +80,14 @@ static void option_env_explain_aliases(const struct sy_option_entry *entry)
 
 static void option_env_explain(const struct sy_options *set)
 {
-    for (size_t t = 0; t < set->tables; t++)
-        for (size_t i = 0; i < set->table[t].count; i++) {
-            const struct sy_option_entry *entry = &set->table[t].entry[i];
-            if (!(entry->row.flags & SY_OPTION_INERT))
-                option_env_explain_aliases(entry);
-            else if (strcmp(entry->origin, "default") != 0)
-                sy_log(SY_LOG_INFO, "options", "%s has no effect here: %s", entry->env,
-                       entry->row.help);
-        }
+    for (size_t i = 0; i < set->entries; i++) {
+        const struct sy_option_entry *entry = &set->entry[i];
+        if (!(entry->row.flags & SY_OPTION_INERT))
+            option_env_explain_aliases(entry);
+        else if (strcmp(entry->origin, "default") != 0)
+            sy_log(SY_LOG_INFO, "options", "%s has no effect here: %s", entry->env,
+                   entry->row.help);
+    }
 }
 
 /* ---- an environment that is not trusted ---- */
@@ -138,14 +137,13 @@ static bool option_env_is_known(const struct sy_options *set, const char *variab
     for (size_t i = 0; i < SY_COUNT(of_installations); i++)
         if (!strcmp(of_installations[i], variable))
             return true;
-    for (size_t t = 0; t < set->tables; t++)
-        for (size_t i = 0; i < set->table[t].count; i++) {
-            const struct sy_option_entry *entry = &set->table[t].entry[i];
-            if (!strcmp(entry->env, variable) ||
-                (entry->general_env && !strcmp(entry->general_env, variable)) ||
-                sy_words_have(entry->row.aliases, ' ', variable, strlen(variable)))
-                return true;
-        }
+    for (size_t i = 0; i < set->entries; i++) {
+        const struct sy_option_entry *entry = &set->entry[i];
+        if (!strcmp(entry->env, variable) ||
+            (entry->general_env && !strcmp(entry->general_env, variable)) ||
+            sy_words_have(entry->row.aliases, ' ', variable, strlen(variable)))
+            return true;
+    }
     return false;
 }
 
@@ -165,23 +163,20 @@ static bool option_env_is_others(const struct sy_options *set, const char *const
  * count. */
 static const char *option_env_nearest_variable(const struct sy_options *set, const char *variable)
 {
-    size_t room = 0, count = 0, skip = strlen(prefix);
+    size_t count = 0, skip = strlen(prefix);
     size_t head = begins(variable, prefix) ? skip : strlen(old_prefix);
+    const char **names = calloc(2 * set->entries + 1, sizeof *names);
 
-    for (size_t t = 0; t < set->tables; t++)
-        room += set->table[t].count;
-    const char **names = calloc(2 * room + 1, sizeof *names);
     if (!names)
         return "";
-    for (size_t t = 0; t < set->tables; t++)
-        for (size_t i = 0; i < set->table[t].count; i++) {
-            const struct sy_option_entry *entry = &set->table[t].entry[i];
-            if (entry->row.flags & SY_OPTION_INERT)
-                continue;
-            names[count++] = entry->env + skip;
-            if (entry->general_env)
-                names[count++] = entry->general_env + skip;
-        }
+    for (size_t i = 0; i < set->entries; i++) {
+        const struct sy_option_entry *entry = &set->entry[i];
+        if (entry->row.flags & SY_OPTION_INERT)
+            continue;
+        names[count++] = entry->env + skip;
+        if (entry->general_env)
+            names[count++] = entry->general_env + skip;
+    }
     const char *nearest = sy_nearest(variable + head, names, count);
     free(names);
     return nearest ? nearest - skip : "";

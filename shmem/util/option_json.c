@@ -395,8 +395,6 @@ const struct sy_file_value *sy_options_claim(struct sy_options *set, const char 
 static int option_json_unknown_key(const struct sy_options *set, const struct sy_file_value *value,
                                    bool group, struct sy_error *err)
 {
-    size_t room = 0, count = 0;
-
     if (value->secret)
         return sy_options_bad_secret(value, err);
     if (group)
@@ -404,18 +402,14 @@ static int option_json_unknown_key(const struct sy_options *set, const struct sy
                        "%.200s:%d:%d: \"%.100s\" is %.100s; allowed: an object whose members are "
                        "options, as oshinfo lists them",
                        value->file, value->line, value->column, value->key, value->text);
-    for (size_t t = 0; t < set->tables; t++)
-        room += set->table[t].count;
-    const char **names = calloc(room + 1, sizeof *names), *nearest = NULL;
-    for (size_t t = 0; names && t < set->tables; t++)
-        for (size_t i = 0; i < set->table[t].count; i++) {
-            const struct sy_option_entry *entry = &set->table[t].entry[i];
-            names[count++] = entry->row.name;
-            if (!strcasecmp(entry->env, value->key)) /* the variable's name, "SHMEM_CHECK" */
-                nearest = entry->row.name;
-        }
+    const char **names = calloc(set->entries + 1, sizeof *names), *nearest = NULL;
+    for (size_t i = 0; names && i < set->entries; i++) {
+        names[i] = set->entry[i].row.name;
+        if (!strcasecmp(set->entry[i].env, value->key)) /* the variable's name, "SHMEM_CHECK" */
+            nearest = names[i];
+    }
     if (names && !nearest)
-        nearest = sy_nearest(value->key, names, count);
+        nearest = sy_nearest(value->key, names, set->entries);
     int rc = sy_fail(
         err, EINVAL, "%.200s:%d:%d: unknown key \"%.100s\"%s%s%s (oshinfo lists all keys)",
         value->file, value->line, value->column, value->key, nearest ? "; did you mean \"" : "",
@@ -434,13 +428,12 @@ static bool option_json_is_of_instance(const struct sy_options *set, const char 
 
     if (key[plugin] != '@')
         return false;
-    for (size_t t = 0; t < set->tables; t++)
-        for (size_t i = 0; i < set->table[t].count; i++) {
-            const char *name = set->table[t].entry[i].row.name;
-            if (sy_options_is_of(&set->table[t], key, plugin) &&
-                !strcmp(name + strcspn(name, "."), rest))
-                return true;
-        }
+    for (size_t i = 0; i < set->entries; i++) {
+        const char *name = set->entry[i].row.name;
+        if (sy_options_is_of(&set->entry[i], key, plugin) &&
+            !strcmp(name + strcspn(name, "."), rest))
+            return true;
+    }
     return sy_options_is_other(set, others, key, plugin);
 }
 
@@ -451,15 +444,13 @@ static bool option_json_is_group(const struct sy_options *set, const char *const
 {
     size_t length = strlen(key), plugin = strcspn(key, "@");
 
-    for (size_t t = 0; t < set->tables; t++) {
+    for (size_t i = 0; i < set->entries; i++) {
+        const char *name = set->entry[i].row.name;
         if (key[plugin] == '@' && !strchr(key, '.') &&
-            sy_options_is_of(&set->table[t], key, plugin))
+            sy_options_is_of(&set->entry[i], key, plugin))
             return true;
-        for (size_t i = 0; i < set->table[t].count; i++) {
-            const char *name = set->table[t].entry[i].row.name;
-            if (!strncmp(name, key, length) && name[length] == '.')
-                return true;
-        }
+        if (!strncmp(name, key, length) && name[length] == '.')
+            return true;
     }
     return sy_options_is_other(set, others, key, plugin);
 }

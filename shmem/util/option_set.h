@@ -11,6 +11,7 @@
 
 /* A row, copied, since a plugin's own is gone when the plugin is closed; and what holds for it. */
 struct sy_option_entry {
+    const char *owner; /* of its table */
     struct sy_option row;
     const char *env;                   /* SHMEM_TCP_STREAMS */
     const char *general, *general_env; /* of an instance's row, the plugin's: for all instances that
@@ -19,12 +20,6 @@ struct sy_option_entry {
     const char *origin;                /* as sy_options_visit shows it */
     const struct sy_file_value *file;  /* that it is from, or NULL */
     uint32_t hash;                     /* of the value itself: "1g" is "1024m" */
-};
-
-struct sy_option_table {
-    const char *owner;
-    struct sy_option_entry *entry;
-    size_t count;
 };
 
 enum sy_file_kind {
@@ -48,8 +43,8 @@ struct sy_file_value {
 struct sy_option_string;
 
 struct sy_options {
-    struct sy_option_table *table; /* in the order they were added */
-    size_t tables;
+    struct sy_option_entry *entry; /* in the order their tables were added */
+    size_t entries;
     struct sy_file_value *value; /* in the order they were read: later ones win */
     size_t values;
     struct sy_option_string *strings;
@@ -81,9 +76,9 @@ int sy_options_bad_secret(const struct sy_file_value *value, struct sy_error *er
 /* The files' value for a key, marked as claimed in every file; or NULL. */
 const struct sy_file_value *sy_options_claim(struct sy_options *set, const char *key);
 
-/* Whether a table belongs to the plugin of that name, `length` letters in any case, or to an
- * instance of it. */
-bool sy_options_is_of(const struct sy_option_table *table, const char *name, size_t length);
+/* Whether a row belongs to the plugin of that name, `length` letters in any case, or to an instance
+ * of it. */
+bool sy_options_is_of(const struct sy_option_entry *entry, const char *name, size_t length);
 
 /* Whether `name`, `length` letters in any case, is a plugin of `others` none of whose tables was
  * added. */
