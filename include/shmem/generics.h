@@ -34,12 +34,12 @@
 #define SY_GENERIC(TYPES, ROUTINE, ...) \
     _Generic(SY_FIRST(__VA_ARGS__, 0) SY_##TYPES##_TYPES(SY_CASE_##ROUTINE))(__VA_ARGS__)
 
-/* SY_GENERIC with an optional context: if the first argument is one, the second chooses a case of
- * SY_CTX_CASE_<ROUTINE>. A compiler checks the choice that is not taken as well, so that gets an
- * int32_t *, which every list has. */
+/* SY_GENERIC with an optional context, for SY_<TYPES>_DISTINCT_TYPES: if the first argument is one,
+ * the second chooses a case of SY_CTX_CASE_<ROUTINE>. A compiler checks the choice that is not
+ * taken as well, so that gets an int32_t *, which every list has. */
 #define SY_GENERIC_CTX(TYPES, ROUTINE, ...) \
-    SY_GENERIC_CHOICE(SY_SECOND(__VA_ARGS__, 0, 0), SY_##TYPES##_TYPES, SY_CASE_##ROUTINE, \
-                      SY_CTX_CASE_##ROUTINE, __VA_ARGS__)
+    SY_GENERIC_CHOICE(SY_SECOND(__VA_ARGS__, 0, 0), SY_##TYPES##_DISTINCT_TYPES, \
+                      SY_CASE_##ROUTINE, SY_CTX_CASE_##ROUTINE, __VA_ARGS__)
 
 #define SY_GENERIC_CHOICE(SECOND, LIST, CASE, CTX_CASE, ...) \
     _Generic(SY_FIRST(__VA_ARGS__, 0), \
@@ -60,8 +60,8 @@
  * type the joining keeps, since it adds zeros. Nothing of this is evaluated. A literal may have 33
  * elements; put another parenthesis around a longer one. */
 #define SY_GENERIC_PUT(ARITY, TYPES, ROUTINE, ...) \
-    SY_GENERIC_PUT_OF(SY_SURPLUS_##ARITY(__VA_ARGS__), SY_##TYPES##_TYPES, SY_CASE_##ROUTINE, \
-                      SY_CTX_CASE_##ROUTINE, __VA_ARGS__)
+    SY_GENERIC_PUT_OF(SY_SURPLUS_##ARITY(__VA_ARGS__), SY_##TYPES##_DISTINCT_TYPES, \
+                      SY_CASE_##ROUTINE, SY_CTX_CASE_##ROUTINE, __VA_ARGS__)
 #define SY_GENERIC_PUT_OF(SURPLUS, LIST, CASE, CTX_CASE, ...) \
     SY_GENERIC_CHOICE(SY_JOINED(SURPLUS, __VA_ARGS__, 0), LIST, CASE, CTX_CASE, __VA_ARGS__)
 
@@ -129,191 +129,150 @@
 
 /* Generic forms of a collective routine: the first argument is a team, the second chooses. */
 #define SY_GENERIC_TEAM(TYPES, ROUTINE, ...) \
-    _Generic(SY_SECOND(__VA_ARGS__, 0, 0) SY_##TYPES##_TYPES(SY_CASE_##ROUTINE))(__VA_ARGS__)
+    _Generic(SY_SECOND(__VA_ARGS__, 0, 0) \
+                 SY_##TYPES##_DISTINCT_TYPES(SY_CASE_##ROUTINE))(__VA_ARGS__)
 
 /* Remote memory access (9.6). */
 #define SY_CASE_PUT(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_put)
 #define SY_CTX_CASE_PUT(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_put)
-#define shmem_put(...) SY_GENERIC_PUT(4, RMA_DISTINCT, PUT, __VA_ARGS__)
-
 #define SY_CASE_P(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_p)
 #define SY_CTX_CASE_P(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_p)
-#define shmem_p(...) SY_GENERIC_CTX(RMA_DISTINCT, P, __VA_ARGS__)
-
 #define SY_CASE_IPUT(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_iput)
 #define SY_CTX_CASE_IPUT(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_iput)
-#define shmem_iput(...) SY_GENERIC_PUT(6, RMA_DISTINCT, IPUT, __VA_ARGS__)
-
 #define SY_CASE_IBPUT(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_ibput)
 #define SY_CTX_CASE_IBPUT(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_ibput)
-#define shmem_ibput(...) SY_GENERIC_PUT(7, RMA_DISTINCT, IBPUT, __VA_ARGS__)
-
 #define SY_CASE_GET(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_get)
 #define SY_CTX_CASE_GET(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_get)
-#define shmem_get(...) SY_GENERIC_CTX(RMA_DISTINCT, GET, __VA_ARGS__)
-
 #define SY_CASE_G(NAME, TYPE) SY_FROM(TYPE, sy_##NAME##_g)
 #define SY_CTX_CASE_G(NAME, TYPE) SY_FROM(TYPE, sy_ctx_##NAME##_g)
-#define shmem_g(...) SY_GENERIC_CTX(RMA_DISTINCT, G, __VA_ARGS__)
-
 #define SY_CASE_IGET(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_iget)
 #define SY_CTX_CASE_IGET(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_iget)
-#define shmem_iget(...) SY_GENERIC_CTX(RMA_DISTINCT, IGET, __VA_ARGS__)
-
 #define SY_CASE_IBGET(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_ibget)
 #define SY_CTX_CASE_IBGET(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_ibget)
-#define shmem_ibget(...) SY_GENERIC_CTX(RMA_DISTINCT, IBGET, __VA_ARGS__)
-
 #define SY_CASE_PUT_NBI(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_put_nbi)
 #define SY_CTX_CASE_PUT_NBI(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_put_nbi)
-#define shmem_put_nbi(...) SY_GENERIC_PUT(4, RMA_DISTINCT, PUT_NBI, __VA_ARGS__)
-
 #define SY_CASE_GET_NBI(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_get_nbi)
 #define SY_CTX_CASE_GET_NBI(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_get_nbi)
-#define shmem_get_nbi(...) SY_GENERIC_CTX(RMA_DISTINCT, GET_NBI, __VA_ARGS__)
+
+#define shmem_put(...) SY_GENERIC_PUT(4, RMA, PUT, __VA_ARGS__)
+#define shmem_p(...) SY_GENERIC_CTX(RMA, P, __VA_ARGS__)
+#define shmem_iput(...) SY_GENERIC_PUT(6, RMA, IPUT, __VA_ARGS__)
+#define shmem_ibput(...) SY_GENERIC_PUT(7, RMA, IBPUT, __VA_ARGS__)
+#define shmem_get(...) SY_GENERIC_CTX(RMA, GET, __VA_ARGS__)
+#define shmem_g(...) SY_GENERIC_CTX(RMA, G, __VA_ARGS__)
+#define shmem_iget(...) SY_GENERIC_CTX(RMA, IGET, __VA_ARGS__)
+#define shmem_ibget(...) SY_GENERIC_CTX(RMA, IBGET, __VA_ARGS__)
+#define shmem_put_nbi(...) SY_GENERIC_PUT(4, RMA, PUT_NBI, __VA_ARGS__)
+#define shmem_get_nbi(...) SY_GENERIC_CTX(RMA, GET_NBI, __VA_ARGS__)
 
 /* Atomic memory operations (9.7). */
 #define SY_CASE_ATOMIC_FETCH(NAME, TYPE) SY_FROM(TYPE, sy_##NAME##_atomic_fetch)
 #define SY_CTX_CASE_ATOMIC_FETCH(NAME, TYPE) SY_FROM(TYPE, sy_ctx_##NAME##_atomic_fetch)
-#define shmem_atomic_fetch(...) SY_GENERIC_CTX(EXTENDED_AMO_DISTINCT, ATOMIC_FETCH, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_SET(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_set)
 #define SY_CTX_CASE_ATOMIC_SET(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_set)
-#define shmem_atomic_set(...) SY_GENERIC_CTX(EXTENDED_AMO_DISTINCT, ATOMIC_SET, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_SWAP(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_swap)
 #define SY_CTX_CASE_ATOMIC_SWAP(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_swap)
-#define shmem_atomic_swap(...) SY_GENERIC_CTX(EXTENDED_AMO_DISTINCT, ATOMIC_SWAP, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_COMPARE_SWAP(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_compare_swap)
 #define SY_CTX_CASE_ATOMIC_COMPARE_SWAP(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_compare_swap)
-#define shmem_atomic_compare_swap(...) \
-    SY_GENERIC_CTX(STANDARD_AMO_DISTINCT, ATOMIC_COMPARE_SWAP, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_FETCH_INC(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_fetch_inc)
 #define SY_CTX_CASE_ATOMIC_FETCH_INC(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_fetch_inc)
-#define shmem_atomic_fetch_inc(...) \
-    SY_GENERIC_CTX(STANDARD_AMO_DISTINCT, ATOMIC_FETCH_INC, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_INC(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_inc)
 #define SY_CTX_CASE_ATOMIC_INC(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_inc)
-#define shmem_atomic_inc(...) SY_GENERIC_CTX(STANDARD_AMO_DISTINCT, ATOMIC_INC, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_FETCH_ADD(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_fetch_add)
 #define SY_CTX_CASE_ATOMIC_FETCH_ADD(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_fetch_add)
-#define shmem_atomic_fetch_add(...) \
-    SY_GENERIC_CTX(STANDARD_AMO_DISTINCT, ATOMIC_FETCH_ADD, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_ADD(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_add)
 #define SY_CTX_CASE_ATOMIC_ADD(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_add)
-#define shmem_atomic_add(...) SY_GENERIC_CTX(STANDARD_AMO_DISTINCT, ATOMIC_ADD, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_FETCH_AND(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_fetch_and)
 #define SY_CTX_CASE_ATOMIC_FETCH_AND(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_fetch_and)
-#define shmem_atomic_fetch_and(...) \
-    SY_GENERIC_CTX(BITWISE_AMO_DISTINCT, ATOMIC_FETCH_AND, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_AND(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_and)
 #define SY_CTX_CASE_ATOMIC_AND(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_and)
-#define shmem_atomic_and(...) SY_GENERIC_CTX(BITWISE_AMO_DISTINCT, ATOMIC_AND, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_FETCH_OR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_fetch_or)
 #define SY_CTX_CASE_ATOMIC_FETCH_OR(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_fetch_or)
-#define shmem_atomic_fetch_or(...) \
-    SY_GENERIC_CTX(BITWISE_AMO_DISTINCT, ATOMIC_FETCH_OR, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_OR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_or)
 #define SY_CTX_CASE_ATOMIC_OR(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_or)
-#define shmem_atomic_or(...) SY_GENERIC_CTX(BITWISE_AMO_DISTINCT, ATOMIC_OR, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_FETCH_XOR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_fetch_xor)
 #define SY_CTX_CASE_ATOMIC_FETCH_XOR(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_fetch_xor)
-#define shmem_atomic_fetch_xor(...) \
-    SY_GENERIC_CTX(BITWISE_AMO_DISTINCT, ATOMIC_FETCH_XOR, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_XOR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_xor)
 #define SY_CTX_CASE_ATOMIC_XOR(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_xor)
-#define shmem_atomic_xor(...) SY_GENERIC_CTX(BITWISE_AMO_DISTINCT, ATOMIC_XOR, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_FETCH_NBI(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_fetch_nbi)
 #define SY_CTX_CASE_ATOMIC_FETCH_NBI(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_fetch_nbi)
-#define shmem_atomic_fetch_nbi(...) \
-    SY_GENERIC_CTX(EXTENDED_AMO_DISTINCT, ATOMIC_FETCH_NBI, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_SWAP_NBI(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_swap_nbi)
 #define SY_CTX_CASE_ATOMIC_SWAP_NBI(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_swap_nbi)
-#define shmem_atomic_swap_nbi(...) \
-    SY_GENERIC_CTX(EXTENDED_AMO_DISTINCT, ATOMIC_SWAP_NBI, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_COMPARE_SWAP_NBI(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_compare_swap_nbi)
 #define SY_CTX_CASE_ATOMIC_COMPARE_SWAP_NBI(NAME, TYPE) \
     SY_TO(TYPE, sy_ctx_##NAME##_atomic_compare_swap_nbi)
-#define shmem_atomic_compare_swap_nbi(...) \
-    SY_GENERIC_CTX(STANDARD_AMO_DISTINCT, ATOMIC_COMPARE_SWAP_NBI, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_FETCH_INC_NBI(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_fetch_inc_nbi)
 #define SY_CTX_CASE_ATOMIC_FETCH_INC_NBI(NAME, TYPE) \
     SY_TO(TYPE, sy_ctx_##NAME##_atomic_fetch_inc_nbi)
-#define shmem_atomic_fetch_inc_nbi(...) \
-    SY_GENERIC_CTX(STANDARD_AMO_DISTINCT, ATOMIC_FETCH_INC_NBI, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_FETCH_ADD_NBI(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_fetch_add_nbi)
 #define SY_CTX_CASE_ATOMIC_FETCH_ADD_NBI(NAME, TYPE) \
     SY_TO(TYPE, sy_ctx_##NAME##_atomic_fetch_add_nbi)
-#define shmem_atomic_fetch_add_nbi(...) \
-    SY_GENERIC_CTX(STANDARD_AMO_DISTINCT, ATOMIC_FETCH_ADD_NBI, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_FETCH_AND_NBI(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_fetch_and_nbi)
 #define SY_CTX_CASE_ATOMIC_FETCH_AND_NBI(NAME, TYPE) \
     SY_TO(TYPE, sy_ctx_##NAME##_atomic_fetch_and_nbi)
-#define shmem_atomic_fetch_and_nbi(...) \
-    SY_GENERIC_CTX(BITWISE_AMO_DISTINCT, ATOMIC_FETCH_AND_NBI, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_FETCH_OR_NBI(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_fetch_or_nbi)
 #define SY_CTX_CASE_ATOMIC_FETCH_OR_NBI(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_atomic_fetch_or_nbi)
-#define shmem_atomic_fetch_or_nbi(...) \
-    SY_GENERIC_CTX(BITWISE_AMO_DISTINCT, ATOMIC_FETCH_OR_NBI, __VA_ARGS__)
-
 #define SY_CASE_ATOMIC_FETCH_XOR_NBI(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_atomic_fetch_xor_nbi)
 #define SY_CTX_CASE_ATOMIC_FETCH_XOR_NBI(NAME, TYPE) \
     SY_TO(TYPE, sy_ctx_##NAME##_atomic_fetch_xor_nbi)
+
+#define shmem_atomic_fetch(...) SY_GENERIC_CTX(EXTENDED_AMO, ATOMIC_FETCH, __VA_ARGS__)
+#define shmem_atomic_set(...) SY_GENERIC_CTX(EXTENDED_AMO, ATOMIC_SET, __VA_ARGS__)
+#define shmem_atomic_swap(...) SY_GENERIC_CTX(EXTENDED_AMO, ATOMIC_SWAP, __VA_ARGS__)
+#define shmem_atomic_compare_swap(...) \
+    SY_GENERIC_CTX(STANDARD_AMO, ATOMIC_COMPARE_SWAP, __VA_ARGS__)
+#define shmem_atomic_fetch_inc(...) SY_GENERIC_CTX(STANDARD_AMO, ATOMIC_FETCH_INC, __VA_ARGS__)
+#define shmem_atomic_inc(...) SY_GENERIC_CTX(STANDARD_AMO, ATOMIC_INC, __VA_ARGS__)
+#define shmem_atomic_fetch_add(...) SY_GENERIC_CTX(STANDARD_AMO, ATOMIC_FETCH_ADD, __VA_ARGS__)
+#define shmem_atomic_add(...) SY_GENERIC_CTX(STANDARD_AMO, ATOMIC_ADD, __VA_ARGS__)
+#define shmem_atomic_fetch_and(...) SY_GENERIC_CTX(BITWISE_AMO, ATOMIC_FETCH_AND, __VA_ARGS__)
+#define shmem_atomic_and(...) SY_GENERIC_CTX(BITWISE_AMO, ATOMIC_AND, __VA_ARGS__)
+#define shmem_atomic_fetch_or(...) SY_GENERIC_CTX(BITWISE_AMO, ATOMIC_FETCH_OR, __VA_ARGS__)
+#define shmem_atomic_or(...) SY_GENERIC_CTX(BITWISE_AMO, ATOMIC_OR, __VA_ARGS__)
+#define shmem_atomic_fetch_xor(...) SY_GENERIC_CTX(BITWISE_AMO, ATOMIC_FETCH_XOR, __VA_ARGS__)
+#define shmem_atomic_xor(...) SY_GENERIC_CTX(BITWISE_AMO, ATOMIC_XOR, __VA_ARGS__)
+#define shmem_atomic_fetch_nbi(...) SY_GENERIC_CTX(EXTENDED_AMO, ATOMIC_FETCH_NBI, __VA_ARGS__)
+#define shmem_atomic_swap_nbi(...) SY_GENERIC_CTX(EXTENDED_AMO, ATOMIC_SWAP_NBI, __VA_ARGS__)
+#define shmem_atomic_compare_swap_nbi(...) \
+    SY_GENERIC_CTX(STANDARD_AMO, ATOMIC_COMPARE_SWAP_NBI, __VA_ARGS__)
+#define shmem_atomic_fetch_inc_nbi(...) \
+    SY_GENERIC_CTX(STANDARD_AMO, ATOMIC_FETCH_INC_NBI, __VA_ARGS__)
+#define shmem_atomic_fetch_add_nbi(...) \
+    SY_GENERIC_CTX(STANDARD_AMO, ATOMIC_FETCH_ADD_NBI, __VA_ARGS__)
+#define shmem_atomic_fetch_and_nbi(...) \
+    SY_GENERIC_CTX(BITWISE_AMO, ATOMIC_FETCH_AND_NBI, __VA_ARGS__)
+#define shmem_atomic_fetch_or_nbi(...) SY_GENERIC_CTX(BITWISE_AMO, ATOMIC_FETCH_OR_NBI, __VA_ARGS__)
 #define shmem_atomic_fetch_xor_nbi(...) \
-    SY_GENERIC_CTX(BITWISE_AMO_DISTINCT, ATOMIC_FETCH_XOR_NBI, __VA_ARGS__)
+    SY_GENERIC_CTX(BITWISE_AMO, ATOMIC_FETCH_XOR_NBI, __VA_ARGS__)
 
 /* The names of atomic operations that 1.4 deprecated (9.7.1); they take no context. */
 #define SY_CASE_FETCH(NAME, TYPE) SY_FROM(TYPE, sy_##NAME##_fetch)
-#define shmem_fetch(...) SY_GENERIC(DEPRECATED_EXTENDED_AMO, FETCH, __VA_ARGS__)
-
 #define SY_CASE_SET(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_set)
-#define shmem_set(...) SY_GENERIC(DEPRECATED_EXTENDED_AMO, SET, __VA_ARGS__)
-
 #define SY_CASE_SWAP(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_swap)
-#define shmem_swap(...) SY_GENERIC(DEPRECATED_EXTENDED_AMO, SWAP, __VA_ARGS__)
-
 #define SY_CASE_CSWAP(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_cswap)
-#define shmem_cswap(...) SY_GENERIC(DEPRECATED_AMO, CSWAP, __VA_ARGS__)
-
 #define SY_CASE_FINC(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_finc)
-#define shmem_finc(...) SY_GENERIC(DEPRECATED_AMO, FINC, __VA_ARGS__)
-
 #define SY_CASE_INC(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_inc)
-#define shmem_inc(...) SY_GENERIC(DEPRECATED_AMO, INC, __VA_ARGS__)
-
 #define SY_CASE_FADD(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_fadd)
-#define shmem_fadd(...) SY_GENERIC(DEPRECATED_AMO, FADD, __VA_ARGS__)
-
 #define SY_CASE_ADD(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_add)
+
+#define shmem_fetch(...) SY_GENERIC(DEPRECATED_EXTENDED_AMO, FETCH, __VA_ARGS__)
+#define shmem_set(...) SY_GENERIC(DEPRECATED_EXTENDED_AMO, SET, __VA_ARGS__)
+#define shmem_swap(...) SY_GENERIC(DEPRECATED_EXTENDED_AMO, SWAP, __VA_ARGS__)
+#define shmem_cswap(...) SY_GENERIC(DEPRECATED_AMO, CSWAP, __VA_ARGS__)
+#define shmem_finc(...) SY_GENERIC(DEPRECATED_AMO, FINC, __VA_ARGS__)
+#define shmem_inc(...) SY_GENERIC(DEPRECATED_AMO, INC, __VA_ARGS__)
+#define shmem_fadd(...) SY_GENERIC(DEPRECATED_AMO, FADD, __VA_ARGS__)
 #define shmem_add(...) SY_GENERIC(DEPRECATED_AMO, ADD, __VA_ARGS__)
 
 /* Signalling operations (9.8). shmem_signal_add and shmem_signal_set are functions, too, and mean
  * those where the first argument is no context. */
 #define SY_CASE_PUT_SIGNAL(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_put_signal)
 #define SY_CTX_CASE_PUT_SIGNAL(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_put_signal)
-#define shmem_put_signal(...) SY_GENERIC_PUT(7, RMA_DISTINCT, PUT_SIGNAL, __VA_ARGS__)
-
 #define SY_CASE_PUT_SIGNAL_NBI(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_put_signal_nbi)
 #define SY_CTX_CASE_PUT_SIGNAL_NBI(NAME, TYPE) SY_TO(TYPE, sy_ctx_##NAME##_put_signal_nbi)
-#define shmem_put_signal_nbi(...) SY_GENERIC_PUT(7, RMA_DISTINCT, PUT_SIGNAL_NBI, __VA_ARGS__)
+
+#define shmem_put_signal(...) SY_GENERIC_PUT(7, RMA, PUT_SIGNAL, __VA_ARGS__)
+#define shmem_put_signal_nbi(...) SY_GENERIC_PUT(7, RMA, PUT_SIGNAL_NBI, __VA_ARGS__)
 
 #define shmem_signal_add(...) \
     _Generic(SY_FIRST(__VA_ARGS__, 0), \
@@ -333,53 +292,41 @@
         default: shmem_sync)(__VA_ARGS__)
 
 #define SY_CASE_ALLTOALL(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_alltoall)
-#define shmem_alltoall(...) SY_GENERIC_TEAM(RMA_DISTINCT, ALLTOALL, __VA_ARGS__)
-
 #define SY_CASE_ALLTOALLS(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_alltoalls)
-#define shmem_alltoalls(...) SY_GENERIC_TEAM(RMA_DISTINCT, ALLTOALLS, __VA_ARGS__)
-
 #define SY_CASE_BROADCAST(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_broadcast)
-#define shmem_broadcast(...) SY_GENERIC_TEAM(RMA_DISTINCT, BROADCAST, __VA_ARGS__)
-
 #define SY_CASE_COLLECT(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_collect)
-#define shmem_collect(...) SY_GENERIC_TEAM(RMA_DISTINCT, COLLECT, __VA_ARGS__)
-
 #define SY_CASE_FCOLLECT(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_fcollect)
-#define shmem_fcollect(...) SY_GENERIC_TEAM(RMA_DISTINCT, FCOLLECT, __VA_ARGS__)
-
 #define SY_CASE_AND_REDUCE(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_and_reduce)
-#define shmem_and_reduce(...) SY_GENERIC_TEAM(BITWISE_REDUCE_DISTINCT, AND_REDUCE, __VA_ARGS__)
-
 #define SY_CASE_OR_REDUCE(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_or_reduce)
-#define shmem_or_reduce(...) SY_GENERIC_TEAM(BITWISE_REDUCE_DISTINCT, OR_REDUCE, __VA_ARGS__)
-
 #define SY_CASE_XOR_REDUCE(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_xor_reduce)
-#define shmem_xor_reduce(...) SY_GENERIC_TEAM(BITWISE_REDUCE_DISTINCT, XOR_REDUCE, __VA_ARGS__)
-
 #define SY_CASE_MAX_REDUCE(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_max_reduce)
-#define shmem_max_reduce(...) SY_GENERIC_TEAM(COMPARE_REDUCE_DISTINCT, MAX_REDUCE, __VA_ARGS__)
-
 #define SY_CASE_MIN_REDUCE(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_min_reduce)
-#define shmem_min_reduce(...) SY_GENERIC_TEAM(COMPARE_REDUCE_DISTINCT, MIN_REDUCE, __VA_ARGS__)
-
 #define SY_CASE_SUM_REDUCE(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_sum_reduce)
-#define shmem_sum_reduce(...) SY_GENERIC_TEAM(ARITHMETIC_REDUCE_DISTINCT, SUM_REDUCE, __VA_ARGS__)
-
 #define SY_CASE_PROD_REDUCE(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_prod_reduce)
-#define shmem_prod_reduce(...) SY_GENERIC_TEAM(ARITHMETIC_REDUCE_DISTINCT, PROD_REDUCE, __VA_ARGS__)
-
 #define SY_CASE_SUM_INSCAN(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_sum_inscan)
-#define shmem_sum_inscan(...) SY_GENERIC_TEAM(ARITHMETIC_REDUCE_DISTINCT, SUM_INSCAN, __VA_ARGS__)
-
 #define SY_CASE_SUM_EXSCAN(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_sum_exscan)
-#define shmem_sum_exscan(...) SY_GENERIC_TEAM(ARITHMETIC_REDUCE_DISTINCT, SUM_EXSCAN, __VA_ARGS__)
+
+#define shmem_alltoall(...) SY_GENERIC_TEAM(RMA, ALLTOALL, __VA_ARGS__)
+#define shmem_alltoalls(...) SY_GENERIC_TEAM(RMA, ALLTOALLS, __VA_ARGS__)
+#define shmem_broadcast(...) SY_GENERIC_TEAM(RMA, BROADCAST, __VA_ARGS__)
+#define shmem_collect(...) SY_GENERIC_TEAM(RMA, COLLECT, __VA_ARGS__)
+#define shmem_fcollect(...) SY_GENERIC_TEAM(RMA, FCOLLECT, __VA_ARGS__)
+#define shmem_and_reduce(...) SY_GENERIC_TEAM(BITWISE_REDUCE, AND_REDUCE, __VA_ARGS__)
+#define shmem_or_reduce(...) SY_GENERIC_TEAM(BITWISE_REDUCE, OR_REDUCE, __VA_ARGS__)
+#define shmem_xor_reduce(...) SY_GENERIC_TEAM(BITWISE_REDUCE, XOR_REDUCE, __VA_ARGS__)
+#define shmem_max_reduce(...) SY_GENERIC_TEAM(COMPARE_REDUCE, MAX_REDUCE, __VA_ARGS__)
+#define shmem_min_reduce(...) SY_GENERIC_TEAM(COMPARE_REDUCE, MIN_REDUCE, __VA_ARGS__)
+#define shmem_sum_reduce(...) SY_GENERIC_TEAM(ARITHMETIC_REDUCE, SUM_REDUCE, __VA_ARGS__)
+#define shmem_prod_reduce(...) SY_GENERIC_TEAM(ARITHMETIC_REDUCE, PROD_REDUCE, __VA_ARGS__)
+#define shmem_sum_inscan(...) SY_GENERIC_TEAM(ARITHMETIC_REDUCE, SUM_INSCAN, __VA_ARGS__)
+#define shmem_sum_exscan(...) SY_GENERIC_TEAM(ARITHMETIC_REDUCE, SUM_EXSCAN, __VA_ARGS__)
 
 /* Point-to-point synchronisation (9.11). shmem_wait_until is also a function, for long; without
  * parentheses after it the name means that. */
 #define SY_CASE_WAIT_UNTIL(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_wait_until)
-#define shmem_wait_until(...) SY_GENERIC(WAIT_DISTINCT, WAIT_UNTIL, __VA_ARGS__)
-
 #define SY_CASE_TEST(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_test)
+
+#define shmem_wait_until(...) SY_GENERIC(WAIT_DISTINCT, WAIT_UNTIL, __VA_ARGS__)
 #define shmem_test(...) SY_GENERIC(WAIT_DISTINCT, TEST, __VA_ARGS__)
 
 /* Sets: besides the standard types, an extension for short and unsigned short (short_sets.h). */
@@ -388,42 +335,32 @@
                  SY_DEPRECATED_WAIT_TYPES(SY_CASE_##ROUTINE))(__VA_ARGS__)
 
 #define SY_CASE_WAIT_UNTIL_ALL(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_wait_until_all)
-#define shmem_wait_until_all(...) SY_GENERIC_SETS(WAIT_UNTIL_ALL, __VA_ARGS__)
-
 #define SY_CASE_WAIT_UNTIL_ANY(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_wait_until_any)
-#define shmem_wait_until_any(...) SY_GENERIC_SETS(WAIT_UNTIL_ANY, __VA_ARGS__)
-
 #define SY_CASE_WAIT_UNTIL_SOME(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_wait_until_some)
-#define shmem_wait_until_some(...) SY_GENERIC_SETS(WAIT_UNTIL_SOME, __VA_ARGS__)
-
 #define SY_CASE_WAIT_UNTIL_ALL_VECTOR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_wait_until_all_vector)
+#define SY_CASE_WAIT_UNTIL_ANY_VECTOR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_wait_until_any_vector)
+#define SY_CASE_WAIT_UNTIL_SOME_VECTOR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_wait_until_some_vector)
+#define SY_CASE_TEST_ALL(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_test_all)
+#define SY_CASE_TEST_ANY(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_test_any)
+#define SY_CASE_TEST_SOME(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_test_some)
+#define SY_CASE_TEST_ALL_VECTOR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_test_all_vector)
+#define SY_CASE_TEST_ANY_VECTOR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_test_any_vector)
+#define SY_CASE_TEST_SOME_VECTOR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_test_some_vector)
+
+#define shmem_wait_until_all(...) SY_GENERIC_SETS(WAIT_UNTIL_ALL, __VA_ARGS__)
+#define shmem_wait_until_any(...) SY_GENERIC_SETS(WAIT_UNTIL_ANY, __VA_ARGS__)
+#define shmem_wait_until_some(...) SY_GENERIC_SETS(WAIT_UNTIL_SOME, __VA_ARGS__)
 #define shmem_wait_until_all_vector(...) \
     SY_GENERIC(STANDARD_AMO_DISTINCT, WAIT_UNTIL_ALL_VECTOR, __VA_ARGS__)
-
-#define SY_CASE_WAIT_UNTIL_ANY_VECTOR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_wait_until_any_vector)
 #define shmem_wait_until_any_vector(...) \
     SY_GENERIC(STANDARD_AMO_DISTINCT, WAIT_UNTIL_ANY_VECTOR, __VA_ARGS__)
-
-#define SY_CASE_WAIT_UNTIL_SOME_VECTOR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_wait_until_some_vector)
 #define shmem_wait_until_some_vector(...) \
     SY_GENERIC(STANDARD_AMO_DISTINCT, WAIT_UNTIL_SOME_VECTOR, __VA_ARGS__)
-
-#define SY_CASE_TEST_ALL(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_test_all)
 #define shmem_test_all(...) SY_GENERIC_SETS(TEST_ALL, __VA_ARGS__)
-
-#define SY_CASE_TEST_ANY(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_test_any)
 #define shmem_test_any(...) SY_GENERIC_SETS(TEST_ANY, __VA_ARGS__)
-
-#define SY_CASE_TEST_SOME(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_test_some)
 #define shmem_test_some(...) SY_GENERIC_SETS(TEST_SOME, __VA_ARGS__)
-
-#define SY_CASE_TEST_ALL_VECTOR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_test_all_vector)
 #define shmem_test_all_vector(...) SY_GENERIC(STANDARD_AMO_DISTINCT, TEST_ALL_VECTOR, __VA_ARGS__)
-
-#define SY_CASE_TEST_ANY_VECTOR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_test_any_vector)
 #define shmem_test_any_vector(...) SY_GENERIC(STANDARD_AMO_DISTINCT, TEST_ANY_VECTOR, __VA_ARGS__)
-
-#define SY_CASE_TEST_SOME_VECTOR(NAME, TYPE) SY_TO(TYPE, sy_##NAME##_test_some_vector)
 #define shmem_test_some_vector(...) SY_GENERIC(STANDARD_AMO_DISTINCT, TEST_SOME_VECTOR, __VA_ARGS__)
 
 /* clang-format on */
