@@ -53,7 +53,7 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/daemon/trace.c \
 	bootstrap/launcher/head/waiting.c \
 	shmem/util/net/host_pattern.c shmem/util/net/host_pattern.h \
-	shmem/util/alike.c shmem/util/alike.h shmem/util/error.c shmem/util/parse.c \
+	shmem/util/error.c shmem/util/parse.c \
 	shmem/util/deadlock.c shmem/util/deadlock.h
 bin_oshrun_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 bin_oshrun_LDADD = $(LIBEV_LIBS) -lm
@@ -64,8 +64,7 @@ bin_oshrun_LDFLAGS = $(AM_LDFLAGS) -Wl,-z,now
 # oshcheck, which reads the options of oshrun and gets to hosts in its way.
 bin_PROGRAMS += bin/oshcheck
 bin_oshcheck_SOURCES = \
-	bootstrap/check/oshcheck.c \
-	bootstrap/check/check.c bootstrap/check/check.h \
+	bootstrap/check/check.c \
 	bootstrap/check/host.c bootstrap/check/host.h \
 	bootstrap/check/measure.c bootstrap/check/measure.h \
 	bootstrap/check/probe.c bootstrap/check/probe.h \
@@ -118,7 +117,6 @@ tree_sources = \
 	bootstrap/control/tree/orphan.c \
 	bootstrap/control/tree/secret.c \
 	bootstrap/control/tree/stall.c \
-	shmem/util/alike.c shmem/util/alike.h \
 	shmem/util/deadlock.c shmem/util/deadlock.h
 pmi_sources = bootstrap/pmi/pmi.c bootstrap/pmi/client.c bootstrap/pmi/client.h bootstrap/pmi/text.c
 pmix_sources = bootstrap/pmix/pmix.c bootstrap/pmix/library.c bootstrap/pmix/library.h

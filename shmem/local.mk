@@ -146,7 +146,7 @@ coll_sources = \
 
 stream_sources = \
 	shmem/stream/worker.c shmem/stream/worker.h \
-	shmem/stream/opencl.c shmem/stream/opencl.h \
+	shmem/stream/opencl.c \
 	shmem/stream/ops.h \
 	shmem/stream/point.c \
 	shmem/stream/proxy.c shmem/stream/proxy.h \

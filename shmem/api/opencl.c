@@ -5,7 +5,7 @@
 #include "core/start/world.h"
 #include "core/team.h"
 #include "space/space.h"
-#include "stream/opencl.h"
+#include "stream/stream.h"
 
 /* Asks the space's device for its handles: 0, or -EINVAL where it is another kind of device. */
 static int opencl_handle(shmemx_space_t space, struct sy_opencl_handle *handle)

@@ -10,7 +10,7 @@
 
 #include "core/callsite.h"
 #include "core/fatal.h"
-#include "stream/opencl.h"
+#include "stream/stream.h"
 #include "util/bits.h"
 #include "util/log.h"
 #include "util/opencl_object.h"

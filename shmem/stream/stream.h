@@ -253,6 +253,10 @@ void sy_stream_mark(struct sy_stream *stream, const char *routine, struct sy_poi
  * memory for that it is called at once. */
 void sy_stream_tell(struct sy_stream *stream, const char *routine, void (*fn)(void *), void *arg);
 
+/* opencl.c: a stream that takes turns with a command queue, a cl_command_queue. 0, or -errno with
+ * words in the log. */
+int sy_stream_from_opencl(struct sy_team *team, void *queue, struct sy_stream **stream);
+
 /* ---- between the files of this folder, under the lock ---- */
 
 /* Has the proxy look at a stream. */

@@ -106,4 +106,28 @@ static inline const char *sy_list_missing(const bool *have, int count, sy_host_o
     return sy_list_end(&list);
 }
 
+/* Steps through `count` texts, each once however often it is there; NULL: that PE has none. Starts
+ * at *at and returns whether there was another: *at is then the first PE that has it, and `who`
+ * lists all of them. */
+static inline bool sy_list_next_alike(char *const *text, int count, int *at, char *who, size_t room)
+{
+    for (; *at < count; ++*at) {
+        int first = 0;
+
+        if (!text[*at])
+            continue;
+        while (!text[first] || strcmp(text[first], text[*at]) != 0)
+            first++;
+        if (first < *at)
+            continue;
+        struct sy_list list = sy_list_begin(who, room);
+        for (int pe = first; pe < count; pe++)
+            if (text[pe] && strcmp(text[pe], text[first]) == 0)
+                sy_list_add(&list, pe);
+        sy_list_end(&list);
+        return true;
+    }
+    return false;
+}
+
 #endif

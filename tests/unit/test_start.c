@@ -8,7 +8,7 @@
 #include "bootstrap/pmi/client.h"
 #include "bootstrap/slurm/nodes.h"
 #include "bootstrap/control/tree/tree.h"
-#include "util/alike.h"
+#include "util/list.h"
 #include "util/bits.h"
 #include "suite.h"
 
@@ -174,16 +174,16 @@ START_TEST(alike)
     char *text[] = {a, b, other_a, a, NULL, a, c};
     int at = 0;
 
-    ck_assert(sy_alike_next(text, 7, &at, who, sizeof who));
+    ck_assert(sy_list_next_alike(text, 7, &at, who, sizeof who));
     ck_assert_int_eq(at++, 0);
     ck_assert_str_eq(who, "PEs 0, 2-3, 5");
-    ck_assert(sy_alike_next(text, 7, &at, who, sizeof who));
+    ck_assert(sy_list_next_alike(text, 7, &at, who, sizeof who));
     ck_assert_int_eq(at++, 1);
     ck_assert_str_eq(who, "PE 1");
-    ck_assert(sy_alike_next(text, 7, &at, who, sizeof who));
+    ck_assert(sy_list_next_alike(text, 7, &at, who, sizeof who));
     ck_assert_int_eq(at++, 6);
     ck_assert_str_eq(who, "PE 6");
-    ck_assert(!sy_alike_next(text, 7, &at, who, sizeof who));
+    ck_assert(!sy_list_next_alike(text, 7, &at, who, sizeof who));
 }
 END_TEST
 
@@ -197,14 +197,14 @@ START_TEST(alike_room)
     for (size_t room = 64; room < 400; room++) {
         char *who = malloc(room);
         int at = 0, lines = 0;
-        for (; sy_alike_next(text, PES, &at, who, room); at++, lines++)
+        for (; sy_list_next_alike(text, PES, &at, who, room); at++, lines++)
             ck_assert(strlen(who) < room && strstr(who, " more"));
         ck_assert_int_eq(lines, 2);
         free(who);
     }
     char who[4096];
     int at = 0;
-    ck_assert(sy_alike_next(text, PES, &at, who, sizeof who));
+    ck_assert(sy_list_next_alike(text, PES, &at, who, sizeof who));
     ck_assert_str_eq(who, "PEs 0, 2-4, 6-8, 10-12, 14-16, 18-20, 22-24, 26-28, 30-32, 34-36, "
                           "38-40, 42-44 and 116 more");
 }

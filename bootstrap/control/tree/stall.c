@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "bootstrap/control/tree/state.h"
-#include "util/alike.h"
+#include "util/list.h"
 #include "util/clock.h"
 
 /* ---- PE 0: the report ---- */
@@ -48,7 +48,7 @@ static void stall_print(struct sy_report *report, enum sy_log_level level)
 
     for (int pe = 0; text && pe < report->npes; pe++)
         text[pe] = report->note[pe] ? report->note[pe] : silent;
-    for (int pe = 0; text && sy_alike_next(text, report->npes, &pe, who, sizeof who); pe++)
+    for (int pe = 0; text && sy_list_next_alike(text, report->npes, &pe, who, sizeof who); pe++)
         tree->host->log(level, "boot", "  %s: %s", who, text[pe]);
     free(text);
 }

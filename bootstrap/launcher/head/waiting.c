@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 
 #include "bootstrap/launcher/memory.h"
-#include "util/alike.h"
 #include "util/list.h"
 
 static const double LOOK = 2;    /* seconds without progress after which something is said */
@@ -97,7 +96,7 @@ static void waiting_print(struct sy_run *run)
         else if (!text[pe] && of->started)
             text[pe] = sy_memory_string(sy_waiting_how_ended(of));
     }
-    for (int pe = 0; sy_alike_next(text, run->npes, &pe, who, sizeof who); pe++)
+    for (int pe = 0; sy_list_next_alike(text, run->npes, &pe, who, sizeof who); pe++)
         sy_run_say(run, SY_SAY_ALWAYS, "  %s: %s", who, text[pe]);
 }
 
@@ -170,7 +169,7 @@ static void waiting_choose_stacks(struct sy_run *run)
             note[pe] = NULL;
         }
         for (int pe = 0;
-             run->traces.left < STACKS && sy_alike_next(note, run->npes, &pe, who, sizeof who);
+             run->traces.left < STACKS && sy_list_next_alike(note, run->npes, &pe, who, sizeof who);
              pe++) {
             run->pes[pe].trace_due = true;
             run->traces.left++;
