@@ -34,19 +34,9 @@ static const double CONNECT = 2, ALL_ADDRESSES = 15; /* for one address, and for
 
 static pid_t measure_child; /* serves a measurement, or has served one; 0: none */
 
-static bool measure_receive(int fd, char *to, size_t length)
+static bool measure_receive_byte(int fd, char *byte)
 {
-    while (length) {
-        ssize_t n = recv(fd, to, length, 0);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        to += n;
-        length -= (size_t)n;
-    }
-    return true;
+    return TEMP_FAILURE_RETRY(recv(fd, byte, 1, 0)) == 1;
 }
 
 static void measure_limit_time(int fd, int milliseconds)
@@ -261,7 +251,7 @@ static bool measure_way(int fd, const char *token, double *trip, double *rate)
         return false;
     begin = sy_clock();
     for (; rounds < ROUNDS && (!rounds || sy_clock() - begin < TRIPS); rounds++) {
-        if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1 || !measure_receive(fd, &byte, 1))
+        if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1 || !measure_receive_byte(fd, &byte))
             return false;
     }
     *trip = (sy_clock() - begin) / rounds;
@@ -274,7 +264,7 @@ static bool measure_way(int fd, const char *token, double *trip, double *rate)
         sent += (double)n;
     }
     shutdown(fd, SHUT_WR);
-    if (!measure_receive(fd, &byte, 1))
+    if (!measure_receive_byte(fd, &byte))
         return false;
     *rate = sent / (sy_clock() - begin);
     return true;

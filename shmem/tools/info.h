@@ -59,6 +59,9 @@ const char *info_type_text(const struct sy_option *row, char *buffer, size_t roo
 /* The words of a list, which may be NULL, as an array of strings. */
 struct json_t *info_json_words(const char *list, const char *divide);
 
+/* Prints a document, and frees it; NULL: there was no memory for it. 0, or -ENOMEM. */
+int info_json_print(struct json_t *root);
+
 /* Compiler and flags, the same for the same build. */
 #define INFO_BUILD_COMPILER SY_BUILD_CC " (" __VERSION__ ")"
 #define INFO_BUILD_FLAGS    SY_BUILD_FLAGS

@@ -50,6 +50,14 @@ json_t *info_json_words(const char *list, const char *divide)
     return array;
 }
 
+int info_json_print(json_t *root)
+{
+    bool printed = root && !json_dumpf(root, stdout, JSON_INDENT(2)) && putchar('\n') != EOF;
+
+    json_decref(root);
+    return printed ? 0 : -ENOMEM;
+}
+
 static json_t *info_json_counters(const struct sy_counter_row *row)
 {
     json_t *array = json_array();
@@ -138,10 +146,5 @@ int info_print_json(const struct info *info)
         "options", info_json_options(info), "unknown_variables", info_json_strangers(info),
         "problem", info_json_text(info->problem.text));
 
-    if (!root || json_dumpf(root, stdout, JSON_INDENT(2)) || putchar('\n') == EOF) {
-        json_decref(root);
-        return -ENOMEM;
-    }
-    json_decref(root);
-    return 0;
+    return info_json_print(root);
 }

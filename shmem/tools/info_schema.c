@@ -1,7 +1,6 @@
 /* A JSON schema of configuration files, made from the options, so that editors can complete keys
  * and mark what is wrong. Keys with a point are allowed both as they are and as objects in objects.
  */
-#include <errno.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
@@ -137,16 +136,11 @@ int info_print_schema(const struct info *info)
                              "http://json-schema.org/draft-07/schema#", "title",
                              "Configuration of the Switchyard OpenSHMEM library", "type", "object",
                              "additionalProperties", 0, "properties", "$schema", "type", "string");
-    int rc = root ? 0 : -ENOMEM;
+    json_t *properties = json_object_get(root, "properties");
 
-    if (!rc && info->options)
-        sy_options_visit(info->options, info_schema_add_option,
-                         json_object_get(root, "properties"));
-    if (!rc)
-        json_object_set_new(root, "patternProperties",
-                            info_schema_instances(info, json_object_get(root, "properties")));
-    if (!rc && (json_dumpf(root, stdout, JSON_INDENT(2)) || putchar('\n') == EOF))
-        rc = -ENOMEM;
-    json_decref(root);
-    return rc;
+    if (properties && info->options)
+        sy_options_visit(info->options, info_schema_add_option, properties);
+    if (properties)
+        json_object_set_new(root, "patternProperties", info_schema_instances(info, properties));
+    return info_json_print(root);
 }

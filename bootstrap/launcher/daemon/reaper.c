@@ -13,9 +13,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "util/clock.h"
 #include "util/proc.h"
 #include "util/signals.h"
 
@@ -159,8 +159,6 @@ static bool daemon_reaper_kill_children(const struct sy_reaper *reaper)
  * process's. */
 static void daemon_reaper_sweep(const struct sy_reaper *reaper)
 {
-    const struct timespec pause = {.tv_nsec = ROUND_MS * 1000000L};
-
     for (int round = 0; round < ROUNDS; round++) {
         pid_t pid;
 
@@ -168,7 +166,7 @@ static void daemon_reaper_sweep(const struct sy_reaper *reaper)
             continue;
         if (pid < 0 || !daemon_reaper_kill_children(reaper))
             return;
-        nanosleep(&pause, NULL);
+        sy_clock_sleep(ROUND_MS * 1000000L);
     }
 }
 

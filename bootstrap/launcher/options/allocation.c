@@ -6,6 +6,7 @@
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/options/flags.h"
 #include "bootstrap/launcher/options/hostlist.h"
+#include "util/bits.h"
 #include "util/net/host_pattern.h"
 #include "util/text_file.h"
 
@@ -24,13 +25,10 @@ static void allocation_set_counts(struct sy_hostlist *list, const char *text)
             list->host[host++].slots = allocation_slots(count);
 }
 
-static char *allocation_of_slurm(struct sy_hostlist *list)
+static char *allocation_of_slurm(struct sy_hostlist *list, const char *names)
 {
-    const char *names = getenv("SLURM_JOB_NODELIST");
     const char *counts = getenv("SLURM_TASKS_PER_NODE");
 
-    if (!names)
-        names = getenv("SLURM_NODELIST");
     if (!counts)
         counts = getenv("SLURM_JOB_CPUS_PER_NODE");
     char *fault = sy_hostlist_add(list, names);
@@ -40,9 +38,9 @@ static char *allocation_of_slurm(struct sy_hostlist *list)
 }
 
 /* "a 4 b 8" */
-static char *allocation_of_lsf(struct sy_hostlist *list)
+static char *allocation_of_lsf(struct sy_hostlist *list, const char *hosts)
 {
-    char *text = sy_memory_string(getenv("LSB_MCPU_HOSTS")), *save = NULL;
+    char *text = sy_memory_string(hosts), *save = NULL;
     char *name = strtok_r(text, " ", &save), *fault = NULL;
 
     while (name && !fault) {
@@ -58,9 +56,8 @@ static char *allocation_of_lsf(struct sy_hostlist *list)
 }
 
 /* Lines "host slots queue processors". */
-static char *allocation_of_grid_engine(struct sy_hostlist *list)
+static char *allocation_of_grid_engine(struct sy_hostlist *list, const char *path)
 {
-    const char *path = getenv("PE_HOSTFILE");
     FILE *in = sy_text_file_open(path);
     char *line = NULL, *fault = NULL;
     size_t room = 0;
@@ -79,9 +76,9 @@ static char *allocation_of_grid_engine(struct sy_hostlist *list)
 }
 
 /* A host stands on as many lines as it has slots. */
-static char *allocation_of_node_file(struct sy_hostlist *list, const char *variable)
+static char *allocation_of_node_file(struct sy_hostlist *list, const char *path)
 {
-    char *fault = sy_hostlist_read(list, getenv(variable));
+    char *fault = sy_hostlist_read(list, path);
 
     for (int i = 0; i < list->count; i++) {
         if (!list->host[i].slots)
@@ -92,38 +89,38 @@ static char *allocation_of_node_file(struct sy_hostlist *list, const char *varia
 
 char *sy_hostlist_of_allocation(struct sy_hostlist *list, const char **source)
 {
+    static const struct {
+        const char *job; /* also has to be set; NULL: nothing */
+        const char *variable, *source;
+        char *(*read)(struct sy_hostlist *list, const char *value);
+    } SYSTEMS[] = {
+        {"SLURM_JOB_ID", "SLURM_JOB_NODELIST", "Slurm", allocation_of_slurm},
+        {"SLURM_JOB_ID", "SLURM_NODELIST", "Slurm", allocation_of_slurm},
+        {NULL, "PBS_NODEFILE", "PBS", allocation_of_node_file},
+        {NULL, "LSB_DJOB_HOSTFILE", "LSF", allocation_of_node_file},
+        {NULL, "LSB_MCPU_HOSTS", "LSF", allocation_of_lsf},
+        {NULL, "PE_HOSTFILE", "Grid Engine", allocation_of_grid_engine},
+    };
+
+    for (size_t i = 0; i < SY_COUNT(SYSTEMS); i++) {
+        const char *value = getenv(SYSTEMS[i].variable);
+
+        *source = SYSTEMS[i].source;
+        if (value && (!SYSTEMS[i].job || getenv(SYSTEMS[i].job)))
+            return SYSTEMS[i].read(list, value);
+    }
     *source = NULL;
-    if (getenv("SLURM_JOB_ID") && (getenv("SLURM_JOB_NODELIST") || getenv("SLURM_NODELIST"))) {
-        *source = "Slurm";
-        return allocation_of_slurm(list);
-    }
-    if (getenv("PBS_NODEFILE")) {
-        *source = "PBS";
-        return allocation_of_node_file(list, "PBS_NODEFILE");
-    }
-    if (getenv("LSB_DJOB_HOSTFILE")) {
-        *source = "LSF";
-        return allocation_of_node_file(list, "LSB_DJOB_HOSTFILE");
-    }
-    if (getenv("LSB_MCPU_HOSTS")) {
-        *source = "LSF";
-        return allocation_of_lsf(list);
-    }
-    if (getenv("PE_HOSTFILE")) {
-        *source = "Grid Engine";
-        return allocation_of_grid_engine(list);
-    }
     return NULL;
 }
 
 int sy_flags_find_hosts(struct sy_flags *flags, bool *slurm)
 {
     const char *source = NULL;
-    char *why;
 
     *slurm = false;
     if (!flags->hosts.count) {
-        why = sy_hostlist_of_allocation(&flags->hosts, &source);
+        char *why = sy_hostlist_of_allocation(&flags->hosts, &source);
+
         if (why)
             return sy_flags_complain(why);
         *slurm = source && strcmp(source, "Slurm") == 0;
@@ -134,9 +131,8 @@ int sy_flags_find_hosts(struct sy_flags *flags, bool *slurm)
     if (!flags->hosts.count)
         free(sy_hostlist_put(&flags->hosts, "localhost", 0, 0));
     for (int i = 0; flags->skip_own_host && i < flags->hosts.count; i++) {
-        if (!sy_hostlist_is_here(flags->hosts.host[i].name))
-            continue;
-        sy_hostlist_remove(&flags->hosts, i--);
+        if (sy_hostlist_is_here(flags->hosts.host[i].name))
+            sy_hostlist_remove(&flags->hosts, i--);
     }
     if (!flags->hosts.count)
         return sy_flags_complain(sy_memory_string("--skip-launch-node leaves no host"));

@@ -83,18 +83,14 @@ static const struct sy_flag *flags_find_flag(const char *name, size_t length)
 
 static int flags_unknown(const char *word)
 {
-    char *all = sy_memory_zeroed(1, 1), *bare = sy_memory_string(word), *save = NULL;
+    char *all = NULL, *bare = sy_memory_string(word), *save = NULL;
     const char **names = NULL, *near;
     size_t length = 0, count = 0;
+    FILE *out = sy_memory_stream(&all, &length);
 
-    for (int i = 0; i < sy_flag_count; i++) {
-        const char *text = sy_flag_rows[i].names;
-
-        if (!text)
-            continue;
-        all = sy_memory_resize(all, length + strlen(text) + 2);
-        length += (size_t)sprintf(all + length, "%s ", text);
-    }
+    for (int i = 0; i < sy_flag_count; i++)
+        fprintf(out, "%s ", sy_flag_rows[i].names ? sy_flag_rows[i].names : "");
+    sy_memory_stream_end(out);
     for (char *name = strtok_r(all, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
         if (!name[1])
             continue;

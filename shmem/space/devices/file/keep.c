@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "space/devices/file/file.h"
@@ -117,7 +116,6 @@ static int keep_is_own(const struct file_pool *pool, int fd, const char *what, s
 
 static int keep_lock(struct file_pool *pool, struct sy_error *err)
 {
-    const struct timespec moment = {.tv_nsec = 20000000};
     double end = sy_clock() + PATIENCE;
     struct stat info;
 
@@ -132,7 +130,7 @@ static int keep_lock(struct file_pool *pool, struct sy_error *err)
                                     "%.200s is in use: by another space of this name, or by a job "
                                     "that is still running",
                                     pool->path);
-        nanosleep(&moment, NULL);
+        sy_clock_sleep(20000000);
     }
     if (!fstat(pool->lock, &info) && !info.st_nlink)
         return pool->host->fail(err, EBUSY,
