@@ -13,6 +13,7 @@
 #include "bootstrap/slurm/handout.h"
 #include "bootstrap/control/tree/tree.h"
 #include "util/clock.h"
+#include "util/file.h"
 #include "util/list.h"
 #include "util/net/io.h"
 #include "util/net/unix_name.h"
@@ -147,8 +148,7 @@ int sy_slurm_hand_out(const struct sy_host *host, const char *step,
         else if (h.caller[pe] >= 0)
             close(h.caller[pe]);
     }
-    if (h.listener >= 0)
-        close(h.listener);
+    sy_file_close(&h.listener);
     free(h.caller);
     free(h.came);
     return rc;

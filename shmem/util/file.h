@@ -1,10 +1,11 @@
-/* The length and the blocks of a file, and files in which the kernel tells numbers. */
+/* Descriptors, the length and the blocks of a file, and files in which the kernel tells numbers. */
 #ifndef SY_UTIL_FILE_H
 #define SY_UTIL_FILE_H
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ftruncate, except that the process is not killed (SIGXFSZ) where `ulimit -f` forbids the length:
  * 0 or -errno, then -EFBIG. */
@@ -13,6 +14,14 @@ int sy_file_set_length(int fd, uint64_t length);
 /* Sets blocks aside for a part of a file, without holes: 0 or -errno. No signal is taken meanwhile:
  * a tmpfs gives up at the first one and frees what it has set aside. */
 int sy_file_allocate(int fd, uint64_t offset, uint64_t length);
+
+/* Closes a descriptor, unless it is none (below 0), and forgets it. */
+static inline void sy_file_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
 
 /* The number that a file such as /proc/sys/vm/overcommit_memory begins with, or `otherwise`. */
 static inline long sy_file_number(const char *path, long otherwise)

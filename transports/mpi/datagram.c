@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "transports/mpi/state.h"
+#include "util/file.h"
 #include "util/net/bytes.h"
 #include "util/net/interfaces.h"
 #include "util/siphash.h"
@@ -97,9 +97,7 @@ int mpi_datagram_open(struct mpi_state *state, struct sy_error *err)
 
 void mpi_datagram_close(struct mpi_wakeup *wakeup)
 {
-    if (wakeup->far >= 0)
-        close(wakeup->far);
-    wakeup->far = -1;
+    sy_file_close(&wakeup->far);
     wakeup->own.port = 0;
 }
 

@@ -5,10 +5,10 @@
  * others can end the silence (wakeup.c). */
 #include <errno.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 #include "transports/mpi/state.h"
 #include "util/clock.h"
+#include "util/file.h"
 
 #define SHORTEST_NS UINT64_C(20000)
 #define SILENT_NS   UINT64_C(4000000) /* the longest interval, where the option's is shorter */
@@ -36,9 +36,7 @@ void mpi_tick_never_silent(struct mpi_tick *tick)
 
 void mpi_tick_close(struct mpi_tick *tick)
 {
-    if (tick->fd >= 0)
-        close(tick->fd);
-    tick->fd = -1;
+    sy_file_close(&tick->fd);
 }
 
 static void mpi_tick_next(struct mpi_tick *tick)

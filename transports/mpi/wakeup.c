@@ -15,11 +15,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "transports/mpi/state.h"
 #include "util/clock.h"
 #include "util/count.h"
+#include "util/file.h"
 #include "util/net/machine.h"
 
 enum {
@@ -70,11 +70,9 @@ void mpi_wakeup_close(struct mpi_state *state)
 {
     struct mpi_wakeup *wakeup = &state->wakeup;
 
-    if (wakeup->fd >= 0)
-        close(wakeup->fd);
+    sy_file_close(&wakeup->fd);
     mpi_datagram_close(wakeup);
-    if (wakeup->set >= 0)
-        close(wakeup->set);
+    sy_file_close(&wakeup->set);
     free(wakeup->of);
     free(wakeup->unheard);
     free(wakeup->heard);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "transports/shm/shm.h"
+#include "util/file.h"
 #include "util/memfd.h"
 #include "util/signals.h"
 
@@ -115,8 +116,7 @@ int sy_shm_late_meet(struct shm_state *shm, struct shm_peer *peer, const struct 
         box = mmap(NULL, sy_shm_mailbox_size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         why = errno;
     }
-    if (fd >= 0)
-        close(fd);
+    sy_file_close(&fd);
     if (box != MAP_FAILED) {
         peer->doorbell = bell;
         peer->mailbox = box;

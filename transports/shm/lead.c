@@ -17,6 +17,7 @@
 #include "transports/shm/exchange.h"
 #include "util/clock.h"
 #include "util/denied.h"
+#include "util/file.h"
 #include "util/list.h"
 
 /* Connections beside those of the node's PEs. */
@@ -318,8 +319,7 @@ static int lead_finish(struct lead *l, int rc, struct sy_error *err)
             rc = sy_shm_map(l->shm, &m->holding, err);
         else
             sy_shm_close_all(m->holding.fd, m->holding.fds);
-        if (m->socket >= 0)
-            close(m->socket);
+        sy_file_close(&m->socket);
     }
     return rc;
 }

@@ -178,10 +178,8 @@ void sy_shm_unmap(struct shm_state *shm)
         struct shm_peer *peer = &shm->peer[i];
         if (peer->mailbox)
             munmap(peer->mailbox, sy_shm_mailbox_size());
-        if (peer->doorbell >= 0)
-            close(peer->doorbell);
-        if (peer->file >= 0)
-            close(peer->file);
+        sy_file_close(&peer->doorbell);
+        sy_file_close(&peer->file);
     }
     if (shm->files)
         munmap(shm->files, shm->files_length);

@@ -21,6 +21,7 @@
 #include "transports/shm/shm.h"
 #include "util/clock.h"
 #include "util/denied.h"
+#include "util/file.h"
 #include "util/memfd.h"
 
 #define SLOTS 16
@@ -68,8 +69,7 @@ int sy_shm_service_open(struct shm_state *shm, int bell, struct sy_error *err)
         int code = errno;
         if (box != MAP_FAILED)
             munmap(box, sizeof(struct shm_mailbox));
-        if (fd >= 0)
-            close(fd);
+        sy_file_close(&fd);
         return shm->host->fail(err, code, "a mailbox for memory that is not mapped: %s%s",
                                strerror(code), sy_denied_hint(code));
     }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "transports/shm/exchange.h"
+#include "util/file.h"
 #include "util/limits.h"
 
 static const struct sy_option options[] = {
@@ -63,8 +64,7 @@ static void shm_close(void *self)
     sy_shm_unmap(shm);
     sy_shm_service_close(shm);
     sy_regions_close(&shm->regions);
-    if (shm->listener >= 0)
-        close(shm->listener);
+    sy_file_close(&shm->listener);
     free(shm);
 }
 
@@ -102,9 +102,7 @@ static int shm_connect(void *self, const void *addresses, size_t stride, double 
     int rc = sy_regions_open(&shm->regions, host, false, err);
     if (!rc)
         rc = sy_shm_exchange(shm, addresses, stride, seconds, err);
-    if (shm->listener >= 0)
-        close(shm->listener);
-    shm->listener = -1;
+    sy_file_close(&shm->listener);
     return rc;
 }
 

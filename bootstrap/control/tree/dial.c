@@ -8,10 +8,10 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bootstrap/control/tree/state.h"
 #include "util/clock.h"
+#include "util/file.h"
 #include "util/net/machine.h"
 #include "util/net/race.h"
 #include "util/net/way.h"
@@ -51,9 +51,7 @@ static void dial_list(struct sy_race *race, const struct tree_addresses *to)
  * answer explains more. */
 static void dial_drop(struct attempts *all, unsigned i, unsigned seen, const char *why)
 {
-    if (all->wait[i].fd >= 0)
-        close(all->wait[i].fd);
-    all->wait[i].fd = -1;
+    sy_file_close(&all->wait[i].fd);
     all->race.open--;
     if (!all->stranger)
         sy_race_note(&all->race, i, seen, why);
@@ -167,7 +165,6 @@ int sy_tree_dial(struct tree *tree, const struct tree_addresses *to, double pati
     if (fd < 0)
         return dial_explain(tree, &all, err);
     for (unsigned i = 0; i < all.race.begun; i++)
-        if (all.wait[i].fd >= 0)
-            close(all.wait[i].fd);
+        sy_file_close(&all.wait[i].fd);
     return fd;
 }

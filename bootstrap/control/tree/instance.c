@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bootstrap/control/tree/state.h"
+#include "util/file.h"
 
 /* The trees of this process, for the handler of forks. Guarded by trees_lock. */
 static struct tree *trees;
@@ -22,10 +23,8 @@ static void instance_in_child(void)
             if (link->state != TREE_LINK_DEAD)
                 close(link->fd);
         sy_tree_listen_close(tree);
-        if (tree->epoll >= 0)
-            close(tree->epoll);
-        if (tree->stall.timer >= 0)
-            close(tree->stall.timer);
+        sy_file_close(&tree->epoll);
+        sy_file_close(&tree->stall.timer);
         sy_tree_forget_launcher(tree);
         tree->epoll = tree->stall.timer = -1;
         tree->links = tree->parent = NULL;
@@ -86,10 +85,8 @@ void sy_tree_free(struct tree *tree)
     sy_tree_bury(tree);
     sy_tree_listen_close(tree);
     sy_tree_forget_launcher(tree);
-    if (tree->stall.timer >= 0)
-        close(tree->stall.timer);
-    if (tree->epoll >= 0)
-        close(tree->epoll);
+    sy_file_close(&tree->stall.timer);
+    sy_file_close(&tree->epoll);
     sy_gather_free(&tree->gather.parts);
     sy_report_free(&tree->stall.report);
     free(tree->member);

@@ -7,6 +7,7 @@
 
 #include "bootstrap/control/tree/state.h"
 #include "util/bits.h"
+#include "util/file.h"
 #include "util/proc.h"
 
 /* What such processes are called: of Hydra, Open MPI, PRRTE and Slurm. Some have the name of their
@@ -54,7 +55,5 @@ void sy_tree_watch_launcher(struct tree *tree)
 
 void sy_tree_forget_launcher(struct tree *tree)
 {
-    if (tree->launcher >= 0)
-        close(tree->launcher);
-    tree->launcher = -1;
+    sy_file_close(&tree->launcher);
 }

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 #include "bootstrap/control/tree/state.h"
+#include "util/file.h"
 #include "util/list.h"
 #include "util/clock.h"
 
@@ -26,8 +26,7 @@ static bool stall_timer(struct sy_report *report, bool on)
     const struct itimerspec limit = {.it_value.tv_sec = on ? SY_REPORT_SECONDS : 0};
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &tree->stall};
 
-    if (tree->stall.timer >= 0)
-        close(tree->stall.timer);
+    sy_file_close(&tree->stall.timer);
     tree->stall.timer = on ? timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK) : -1;
     return tree->stall.timer >= 0 && timerfd_settime(tree->stall.timer, 0, &limit, NULL) == 0 &&
            epoll_ctl(tree->epoll, EPOLL_CTL_ADD, tree->stall.timer, &event) == 0;

@@ -10,6 +10,7 @@
 
 #include "bootstrap/control/protocol.h"
 #include "bootstrap/launcher/spawn.h"
+#include "util/file.h"
 #include "util/parse.h"
 #include "util/standard.h"
 
@@ -67,9 +68,7 @@ void sy_child_prepare(struct sy_child_plan *plan)
 static void child_close_pair(int pair[2])
 {
     for (int i = 0; i < 2; i++) {
-        if (pair[i] >= 0)
-            close(pair[i]);
-        pair[i] = -1;
+        sy_file_close(&pair[i]);
     }
 }
 
@@ -107,9 +106,7 @@ static int child_open_ends(struct ends *ends, bool merge_stderr, bool with_stdin
         ends->in[THEIRS] = open("/dev/null", O_RDONLY | O_CLOEXEC);
         if (ends->in[THEIRS] < 0) { /* there is no /dev; a pipe that nobody writes ends as well */
             rc = child_open_pipe(ends->in, writing);
-            if (ends->in[OURS] >= 0)
-                close(ends->in[OURS]);
-            ends->in[OURS] = -1;
+            sy_file_close(&ends->in[OURS]);
         }
     }
     return rc;

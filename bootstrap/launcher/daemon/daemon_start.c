@@ -121,8 +121,7 @@ static bool daemon_start_make_ready(struct sy_daemon *daemon, struct ready *read
         snprintf(number, sizeof number, "%d", daemon->spec->npes);
         sy_environ_set(&ready[i].env, "SHMEM_BOOT_NPES", number);
     }
-    if (here >= 0)
-        close(here);
+    sy_file_close(&here);
     return good;
 }
 

@@ -11,6 +11,7 @@
 
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/options/program.h"
+#include "util/file.h"
 #include "util/proc.h"
 
 enum {
@@ -164,8 +165,7 @@ static pid_t trace_run_debugger(pid_t target, int out)
         execv(tracing.gdb, (char *const *)argv);
         _exit(127);
     }
-    if (null >= 0)
-        close(null);
+    sy_file_close(&null);
     return pid;
 }
 

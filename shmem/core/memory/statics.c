@@ -246,8 +246,7 @@ static const char *statics_move_all(struct sy_statics *s)
     unsigned moved = 0;
     while (moved < s->ranges && statics_move_range(&s->range[moved], fd, pagemap))
         moved++;
-    if (pagemap >= 0)
-        close(pagemap);
+    sy_file_close(&pagemap);
     bool all = moved == s->ranges;
     if (all || moved) {
         s->moved = moved;

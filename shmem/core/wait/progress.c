@@ -27,6 +27,7 @@
 #include "util/clock.h"
 #include "util/denied.h"
 #include "util/error.h"
+#include "util/file.h"
 #include "util/libev.h"
 #include "util/signals.h"
 
@@ -501,10 +502,8 @@ static void wait_progress_end_loop(void)
     atomic_store(&relieved, 0);
     soon_fd = -1;
     atomic_store(&soon_at, 0);
-    if (progress.beat.fd >= 0)
-        close(progress.beat.fd);
-    if (progress.soon.fd >= 0)
-        close(progress.soon.fd);
+    sy_file_close(&progress.beat.fd);
+    sy_file_close(&progress.soon.fd);
     ev_loop_destroy(progress.loop);
     progress.loop = NULL;
 }

@@ -18,10 +18,10 @@
 #include <switchyard/bootstrap.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "transports/ofi/ofi.h"
 #include "util/clock.h"
+#include "util/file.h"
 #include "util/net/interfaces.h"
 
 #define SECOND_NS  UINT64_C(1000000000)
@@ -73,9 +73,7 @@ static const char *probe_ip_text(const union ofi_ip *ip, char text[INET6_ADDRSTR
 
 static void probe_hang_up(struct ofi_probe *probe)
 {
-    if (probe->fd >= 0)
-        close(probe->fd);
-    probe->fd = -1;
+    sy_file_close(&probe->fd);
     probe->connected = false;
 }
 

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 #include "transports/ofi/ofi.h"
 #include "util/clock.h"
 #include "util/denied.h"
+#include "util/file.h"
 
 /* Sets the timer and notes whether it runs. The main endpoint is locked. */
 void sy_ofi_set_timer(struct ofi_state *ofi, long ns)
@@ -69,9 +69,7 @@ int sy_ofi_sleep_open(struct ofi_state *ofi, struct sy_error *err)
 
 void sy_ofi_sleep_close(struct ofi_state *ofi)
 {
-    if (ofi->epoll >= 0)
-        close(ofi->epoll);
-    if (ofi->timer >= 0)
-        close(ofi->timer);
+    sy_file_close(&ofi->epoll);
+    sy_file_close(&ofi->timer);
     ofi->epoll = ofi->timer = ofi->cq_fd = -1;
 }

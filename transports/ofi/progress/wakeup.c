@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "transports/ofi/ofi.h"
+#include "util/file.h"
 #include "util/net/interfaces.h"
 
 #define WAKEUPS 16 /* that are read at once */
@@ -64,9 +65,7 @@ int sy_ofi_wakeup_open(struct ofi_state *ofi)
 
 void sy_ofi_wakeup_close(struct ofi_state *ofi)
 {
-    if (ofi->wakeup.fd >= 0)
-        close(ofi->wakeup.fd);
-    ofi->wakeup.fd = -1;
+    sy_file_close(&ofi->wakeup.fd);
 }
 
 /* Whether an endpoint's address is on another host than this PE's. */

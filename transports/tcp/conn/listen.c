@@ -10,6 +10,7 @@
 #include "transports/tcp/conn/pending.h"
 #include "util/auth.h"
 #include "util/denied.h"
+#include "util/file.h"
 #include "util/net/machine.h"
 
 #define ACCEPTED 64                      /* connections at a time, before others have their turn */
@@ -237,8 +238,7 @@ void sy_tcp_net_close(struct tcp_net *net)
         sy_tcp_watch_remove(&net->listener[i]);
         close(net->listener[i].fd);
     }
-    if (net->reserve >= 0)
-        close(net->reserve);
+    sy_file_close(&net->reserve);
     free(net->mine);
     free(net);
 }

@@ -7,6 +7,7 @@
 
 #include "transports/tcp/conn/watch.h"
 #include "util/clock.h"
+#include "util/file.h"
 
 uint64_t sy_tcp_now(void)
 {
@@ -118,10 +119,8 @@ int sy_tcp_watches_open(struct tcp_watches *set, uint64_t (*due)(void *owner, ui
 
 void sy_tcp_watches_close(struct tcp_watches *set)
 {
-    if (set->timer.fd >= 0)
-        close(set->timer.fd);
-    if (set->fd >= 0)
-        close(set->fd);
+    sy_file_close(&set->timer.fd);
+    sy_file_close(&set->fd);
     set->fd = set->timer.fd = -1;
 }
 

@@ -14,6 +14,7 @@
 
 #include "transports/tcp/tcp.h"
 #include "util/clock.h"
+#include "util/file.h"
 
 #define TURN        16                /* streams that are trimmed at a time */
 #define TURNS_APART UINT64_C(5000000) /* nanoseconds; or less, as the looks are */
@@ -148,7 +149,6 @@ int sy_tcp_idle_open(struct tcp *tcp, struct sy_error *err)
 
 void sy_tcp_idle_close(struct tcp *tcp)
 {
-    if (tcp->idle.timer.fd >= 0)
-        close(tcp->idle.timer.fd);
+    sy_file_close(&tcp->idle.timer.fd);
     tcp->idle = (struct tcp_idle){.timer.fd = -1};
 }

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "transports/tcp/tcp.h"
+#include "util/file.h"
 #include "util/net/way.h"
 
 #define FAREWELL (2 * TCP_SECOND)
@@ -287,8 +287,7 @@ static bool peers_has_left(struct tcp_peer *peer)
 static void peers_release(struct tcp_peer *peer)
 {
     sy_tcp_stream_close(&peer->stream);
-    if (peer->hint.fd >= 0)
-        close(peer->hint.fd);
+    sy_file_close(&peer->hint.fd);
     sy_pending_drop(&peer->requests.pending);
     sy_tcp_table_close(peer->requests.pending.table, SY_PENDING_BYTES);
     sy_tcp_device_close(peer);

@@ -66,8 +66,7 @@ static int keep_visit(struct file_pool *pool,
 
     if (!list) {
         int code = errno;
-        if (copy >= 0)
-            close(copy);
+        sy_file_close(&copy);
         return -code;
     }
     for (struct dirent *entry; (entry = readdir(list));)
@@ -214,8 +213,7 @@ void sy_file_keep_close(struct file_pool *pool)
         flock(pool->lock, LOCK_UN); /* a child of fork() has the descriptor too */
         close(pool->lock);
     }
-    if (pool->directory >= 0)
-        close(pool->directory);
+    sy_file_close(&pool->directory);
     pool->lock = pool->directory = -1;
 }
 
@@ -272,8 +270,7 @@ int sy_file_sync(void *self, void *arg, uint64_t generation, struct sy_error *er
     int file = openat(pool->directory, WRITING, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                       0600);
     int rc = file < 0 ? -errno : keep_write(pool, file, generation);
-    if (file >= 0)
-        close(file);
+    sy_file_close(&file);
     keep_name(name, generation, true);
     if (!rc && renameat(pool->directory, WRITING, pool->directory, name))
         rc = -errno;
