@@ -120,12 +120,13 @@ check-quick:
 # Tests that may run beside each other, since they mostly wait or use one processor: they measure nothing, look at
 # nothing on the machine that is not their own (files in the build, ports of any program of a name), and what they
 # expect within a time leaves seconds to a busy machine. A test that is not here has the machine for itself. The longest
-# come first, so that none is left alone at the end; make starts programs behind the scripts, since config.h, of which they
-# are made, is always older than its stamp, and make sees to that first.
+# come first, so that none is left alone at the end. config.h is always older than its stamp, so make would see to it before
+# it looks at programs, which depend on it, and start these behind all scripts: the stamp is given its age.
 together_tests = \
 	tests/fake/fake.test tests/launch/env.test tests/launch/slurm.test tests/launch/hosts.test tests/unit/test_coll \
 	tests/lint/headers.test tests/space/spaces.test tests/launch/mpi_end.test tests/launch/mpi.test tests/ofi/cutoff.test \
-	tests/launch/mpirun.test tests/cluster/firewall.test tests/ofi/endings.test tests/cluster/cutoff.test \
+	tests/launch/mpirun.test tests/cluster/firewall.test tests/ofi/suite.test tests/launch/late.test tests/cluster/cutoff.test \
+	tests/ofi/traits.test tests/ofi/endings.test \
 	tests/conformance/memcheck.test tests/stream/stream.test tests/launch/ssh.test tests/fault/errors.test \
 	tests/launch/misuse.test tests/launch/hydra.test tests/launch/comms.test tests/cluster/silence.test \
 	tests/launch/stall.test tests/launch/hybrid.test tests/abi/abi.test tests/launch/rogue.test \
@@ -140,6 +141,7 @@ together_tests = \
 	$(filter-out tests/lint/headers.test tests/unit/test_coll,$(filter tests/lint/% tests/unit/%,$(TESTS)))
 together = $(filter $(together_tests),$(TESTS))
 check-together:
+	@[ config.h -ot config.status ] || [ config.h -ot $(srcdir)/config.h.in ] || touch -r config.h stamp-h1
 	$(MAKE) $(AM_MAKEFLAGS) -j4 check-TESTS all_logs='$(TEST_LOGS)' TESTS='$(filter $(together),$(together_tests))'
 check-alone:
 	$(MAKE) $(AM_MAKEFLAGS) -j1 check-TESTS all_logs='$(TEST_LOGS)' TESTS='$(filter-out $(together),$(TESTS))'
