@@ -53,7 +53,7 @@ bin_oshrun_SOURCES = \
 	bootstrap/launcher/daemon/trace.c \
 	bootstrap/launcher/head/waiting.c \
 	shmem/util/net/host_pattern.c shmem/util/net/host_pattern.h \
-	shmem/util/error.c shmem/util/parse.c \
+	shmem/util/error.c shmem/util/parse.c shmem/util/text_file.c \
 	shmem/util/deadlock.c shmem/util/deadlock.h
 bin_oshrun_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 bin_oshrun_LDADD = $(LIBEV_LIBS) -lm
@@ -80,7 +80,7 @@ bin_oshcheck_SOURCES = \
 	bootstrap/launcher/options/program.c bootstrap/launcher/options/program.h \
 	bootstrap/launcher/spawn.h \
 	bootstrap/launcher/stdio/plain.c bootstrap/launcher/stdio/plain.h \
-	shmem/util/error.c shmem/util/parse.c \
+	shmem/util/error.c shmem/util/parse.c shmem/util/text_file.c \
 	shmem/util/net/host_pattern.c shmem/util/net/host_pattern.h \
 	shmem/util/net/interfaces.c shmem/util/net/interfaces.h \
 	shmem/util/net/io.c shmem/util/net/io.h

@@ -19,7 +19,7 @@
 #error "the build must define SY_SYSCONFDIR, the directory of system-wide configuration"
 #endif
 
-enum { KEY_MAX = 256, KEYS = 4096, LIST_MAX = 64 << 10, FILE_MAX = 1 << 20 };
+enum { KEY_MAX = 256, KEYS = 4096, LIST_MAX = 64 << 10, FILE_MAX = 1 /* MiB */ };
 
 /* ---- keys and values ---- */
 
@@ -252,35 +252,6 @@ static int option_json_add_object(struct walk *w, const char *path, json_t *obje
 
 /* ---- files ---- */
 
-/* The text of a file, with a NUL behind it; the caller frees it. */
-static int option_json_read_text(const char *path, char **text, size_t *length,
-                                 struct sy_error *err)
-{
-    FILE *file = sy_text_file_open(path);
-    int rc = 0;
-
-    *length = 0;
-    *text = file ? malloc(FILE_MAX + 1) : NULL;
-    if (!file)
-        rc = errno;
-    else if (!*text)
-        rc = ENOMEM;
-    if (!rc) {
-        *length = fread(*text, 1, FILE_MAX + 1, file);
-        rc = ferror(file) ? errno : *length > FILE_MAX ? EFBIG : 0;
-    }
-    if (file)
-        fclose(file);
-    if (rc) {
-        free(*text);
-        *text = NULL;
-        return sy_fail(err, rc, "the configuration file %.300s cannot be read: %s", path,
-                       rc == EFBIG ? "it has more than 1 MiB" : sy_text_file_why(rc));
-    }
-    (*text)[*length] = '\0';
-    return 0;
-}
-
 int sy_options_not_shown(const char *where, struct sy_error *err)
 {
     return sy_fail(err, EINVAL,
@@ -298,8 +269,9 @@ int sy_options_bad_secret(const struct sy_file_value *value, struct sy_error *er
 }
 
 static int option_json_add_text(struct sy_options *set, const char *path, const char *text,
-                                size_t length, struct sy_error *err)
+                                struct sy_error *err)
 {
+    size_t length = strlen(text);
     struct walk walk = {
         .set = set, .at = text, .end = text + length, .begin = text, .line = 1, .err = err};
     json_error_t why;
@@ -331,13 +303,14 @@ static int option_json_add_text(struct sy_options *set, const char *path, const 
 static int option_json_add(struct sy_options *set, const char *path, struct sy_error *err)
 {
     char *text;
-    size_t length;
-    int rc = option_json_read_text(path, &text, &length, err);
+    struct sy_error why;
+    int rc = sy_text_file_read(path, FILE_MAX, &text, &why);
 
     if (rc)
-        return rc;
+        return sy_fail(err, -rc, "the configuration file %.300s cannot be read: %s", path,
+                       why.text);
     set->secret = sy_secure() && access(path, R_OK); /* asks for the real user */
-    rc = option_json_add_text(set, path, text, length, err);
+    rc = option_json_add_text(set, path, text, err);
     free(text);
     return rc;
 }

@@ -1,6 +1,5 @@
 /* The hosts that a job is to run on, which a batch system may have given: Slurm, PBS, LSF, and what
  * descends from Grid Engine. */
-#include <errno.h>
 #include <stdio.h>
 
 #include "bootstrap/launcher/memory.h"
@@ -58,20 +57,18 @@ static char *allocation_of_lsf(struct sy_hostlist *list, const char *hosts)
 /* Lines "host slots queue processors". */
 static char *allocation_of_grid_engine(struct sy_hostlist *list, const char *path)
 {
-    FILE *in = sy_text_file_open(path);
-    char *line = NULL, *fault = NULL;
-    size_t room = 0;
+    char *text, *rest, *line, *fault = NULL;
+    struct sy_error why;
 
-    if (!in)
-        return sy_memory_text("cannot read PE_HOSTFILE=%s: %s", path, sy_text_file_why(errno));
-    while (!fault && getline(&line, &room, in) >= 0) {
+    if (sy_text_file_read(path, SY_TEXT_FILE_LIST, &text, &why))
+        return sy_memory_text("cannot read PE_HOSTFILE=%s: %s", path, why.text);
+    for (rest = text; !fault && (line = strsep(&rest, "\n"));) {
         char name[256], slots[16];
 
         if (sscanf(line, "%255s %15s", name, slots) == 2 && atoi(slots) > 0)
             fault = sy_hostlist_put(list, name, allocation_slots(strtol(slots, NULL, 10)), 0);
     }
-    free(line);
-    fclose(in);
+    free(text);
     return fault;
 }
 

@@ -268,28 +268,22 @@ int sy_flags_read_file(struct sy_parser *parser)
 {
     const char *option = parser->option, *path = parser->value;
     struct sy_app *outer = parser->app;
-    FILE *in = sy_text_file_open(path);
-    char *line = NULL;
-    size_t room = 0;
+    char *text, *line; /* kept: the programs' arguments are in it */
+    struct sy_error why;
     int rc = -1;
 
-    if (!in)
-        return sy_flags_wrong("%s: cannot read '%s': %s", option, path, sy_text_file_why(errno));
-    if (++parser->files > DEEPEST) {
-        fclose(in);
+    if (++parser->files > DEEPEST)
         return sy_flags_wrong("%s: '%s' is read by a file that is read by it, or more than %d "
                               "files are within each other",
                               option, path, DEEPEST);
-    }
-    while (rc < 0 && getline(&line, &room, in) >= 0) {
-        char **words = flags_split(
-            sy_memory_string(line)); /* kept: they are the programs' arguments */
+    if (sy_text_file_read(path, SY_TEXT_FILE_LIST, &text, &why))
+        return sy_flags_wrong("%s: cannot read '%s': %s", option, path, why.text);
+    while (rc < 0 && (line = strsep(&text, "\n"))) {
+        char **words = flags_split(line);
 
         while (rc < 0 && *words)
             rc = flags_parse_app(parser, &words);
     }
-    free(line);
-    fclose(in);
     parser->app = outer;
     parser->files--;
     if (rc < 0 && !parser->flags->apps)

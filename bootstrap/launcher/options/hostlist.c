@@ -1,7 +1,6 @@
 /* Lists of hosts: see hostlist.h. */
 #include "bootstrap/launcher/options/hostlist.h"
 
-#include <errno.h>
 
 #include "bootstrap/launcher/memory.h"
 #include "util/bits.h"
@@ -247,28 +246,21 @@ static char *hostlist_read_line(struct sy_hostlist *list, char *line)
 
 char *sy_hostlist_read(struct sy_hostlist *list, const char *path)
 {
-    FILE *in = strcmp(path, "-") == 0 ? stdin : sy_text_file_open(path);
-    char *line = NULL, *fault = NULL;
-    size_t room = 0;
+    char *text, *rest, *line, *fault = NULL;
     int number = 0, before = list->count;
+    struct sy_error unread;
 
-    if (!in)
-        return sy_memory_text("cannot read the file of hosts '%s': %s", path,
-                              sy_text_file_why(errno));
-    while (!fault && getline(&line, &room, in) >= 0) {
-        char *why;
+    if (sy_text_file_read(strcmp(path, "-") ? path : NULL, SY_TEXT_FILE_LIST, &text, &unread))
+        return sy_memory_text("cannot read the file of hosts '%s': %s", path, unread.text);
+    for (rest = text; !fault && (line = strsep(&rest, "\n"));) {
+        char *why = hostlist_read_line(list, line);
 
         number++;
-        why = hostlist_read_line(list, line);
         if (why)
             fault = sy_memory_text("%s:%d: %s", path, number, why);
         free(why);
     }
-    if (!fault && ferror(in))
-        fault = sy_memory_text("cannot read the file of hosts '%s': %s", path, strerror(errno));
-    free(line);
-    if (in != stdin)
-        fclose(in);
+    free(text);
     if (!fault && list->count == before)
         fault = sy_memory_text("the file of hosts '%s' names no host", path);
     return fault;
