@@ -14,6 +14,7 @@
 #include "util/error.h"
 #include "util/log.h"
 #include "util/parse.h"
+#include "util/tame.h"
 #include "util/words.h"
 
 enum {
@@ -282,14 +283,7 @@ static size_t util_log_write_head(char *line, size_t room, enum sy_log_level lev
  * messages: a control character in them must neither reach a terminal nor begin another line. */
 static size_t util_log_end_line(char *line, size_t length)
 {
-    unsigned char *text = (unsigned char *)line;
-
-    for (size_t i = 0; i < length; i++) {
-        if ((text[i] < ' ' && text[i] != '\t') || text[i] == 0x7f)
-            text[i] = '?';
-        else if (text[i] == 0xc2 && i + 1 < length && text[i + 1] < 0xa0)
-            text[i] = text[i + 1] = '?';
-    }
+    sy_tame(line, length, 0);
     line[length] = '\n';
     return length + 1;
 }
