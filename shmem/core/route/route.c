@@ -92,6 +92,8 @@ static int route_check_names(const char *list, bool exclude, const struct sy_plu
             sprintf(have + used, "%s%s", used ? ", " : "", found[i].name);
     }
     while (route_next_name(&list, name, &optional)) {
+        if (!*name)
+            return sy_fail(err, EINVAL, "SHMEM_TRANSPORTS has an empty name; a list is a,b,c");
         int rc = exclude ? 0 : route_check_instance(name, list, err);
         if (rc)
             return rc;
