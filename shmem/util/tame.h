@@ -4,7 +4,6 @@
 #define SY_UTIL_TAME_H
 
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -14,25 +14,21 @@
 static int text_file_read_on(int fd, int patience, size_t most, char **text)
 {
     struct pollfd from = {.fd = fd, .events = POLLIN};
-    size_t room = 0, length = 0;
+    size_t length = 0;
 
-    for (ssize_t n = 1; n; length += n > 0 ? (size_t)n : 0) {
-        if (length > most)
-            return EFBIG;
-        if (length + 1 >= room) {
-            room = 2 * room + 4096;
-            char *more = realloc(*text, room);
-            if (!more)
-                return ENOMEM;
-            *text = more;
-        }
+    *text = malloc(most + 2); /* pages that are not written cost nothing */
+    if (!*text)
+        return ENOMEM;
+    for (ssize_t n = 1; n && length <= most; length += n > 0 ? (size_t)n : 0) {
         int ready = poll(&from, 1, patience);
         if (!ready)
             return ETIMEDOUT;
-        n = ready < 0 ? -1 : read(fd, *text + length, room - length - 1);
+        n = ready < 0 ? -1 : read(fd, *text + length, most + 1 - length);
         if (n < 0 && errno != EINTR && errno != EAGAIN)
             return errno;
     }
+    if (length > most)
+        return EFBIG;
     (*text)[length] = '\0';
     return strlen(*text) == length ? 0 : EILSEQ;
 }
