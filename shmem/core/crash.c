@@ -83,8 +83,11 @@ static int crash_first(void *const *frame, int count, uintptr_t at)
 static void crash_frames(uintptr_t at)
 {
     void *frame[FRAMES];
-    int count = backtrace(frame, FRAMES), first = crash_first(frame, count, at);
+    int count = backtrace(frame, FRAMES);
 
+    if (!count) /* its library cannot be loaded any more, as after chroot */
+        frame[count++] = (void *)at;
+    int first = crash_first(frame, count, at);
     for (int i = first; i < count && i < first + SHOWN; i++) {
         char place[300];
         if (!sy_symbol_text(frame[i], i > first, place, sizeof place))
