@@ -27,7 +27,7 @@ util_sources = \
 	shmem/util/opencl_object.h shmem/util/says.h \
 	shmem/util/secure.h shmem/util/signals.h shmem/util/stays.h \
 	shmem/util/symbol.c shmem/util/symbol.h \
-	shmem/util/tame.h shmem/util/text_file.c shmem/util/text_file.h \
+	shmem/util/printable.h shmem/util/text_file.c shmem/util/text_file.h \
 	shmem/util/words.h
 
 # For those plugins that authenticate their peers; it needs Nettle.

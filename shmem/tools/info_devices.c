@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tools/info.h"
-#include "util/tame.h"
+#include "util/printable.h"
 
 static const char *const types[] = {[SY_DEVICE_CPU] = "SHMEMX_DEVICE_CPU",
                                     [SY_DEVICE_FILE] = "SHMEMX_DEVICE_FILE",
@@ -23,7 +23,7 @@ info_devices_log(enum sy_log_level level, const char *category, const char *fmt,
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    sy_tame_print(stderr, "oshinfo: %s: %s\n", category, text);
+    sy_print(stderr, "oshinfo: %s: %s\n", category, text);
 }
 
 /* There is no job: what a plugin's open may use of the host. */
@@ -38,7 +38,7 @@ static void info_devices_describe(const struct sy_device *device, void *self)
         snprintf(text, sizeof text, "(nothing is said of it)");
     for (const char *line = text; *line; line += *line == '\n') {
         int length = (int)strcspn(line, "\n");
-        sy_tame_print(stdout, "    %.*s\n", length, line);
+        sy_print(stdout, "    %.*s\n", length, line);
         line += length;
     }
 }
@@ -50,15 +50,15 @@ static void info_devices_print(const struct info_plugin *p)
     void *self = NULL;
 
     if (!device) {
-        sy_tame_print(stdout, "%s\n    refused: %s\n", p->name, p->reason.text);
+        sy_print(stdout, "%s\n    refused: %s\n", p->name, p->reason.text);
         return;
     }
     bool known = device->type >= 0 && device->type < (int)(sizeof types / sizeof *types);
-    sy_tame_print(stdout, "%s (%s", p->name, known ? types[device->type] : "type");
+    sy_print(stdout, "%s (%s", p->name, known ? types[device->type] : "type");
     printf(known ? ")\n" : " %d)\n", device->type);
     if (device->open && device->open(&host, p->settings, &self, &why)) {
-        sy_tame_print(stdout, "    none here: %s\n",
-                      *why.text ? why.text : "the plugin gives no reason");
+        sy_print(stdout, "    none here: %s\n",
+                 *why.text ? why.text : "the plugin gives no reason");
         return;
     }
     info_devices_describe(device, self);

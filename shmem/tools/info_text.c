@@ -5,7 +5,7 @@
 #include <shmem/constants.h>
 
 #include "tools/info.h"
-#include "util/tame.h"
+#include "util/printable.h"
 
 enum { WIDTH = 96 };
 
@@ -37,7 +37,7 @@ static void info_text_print_protection(const struct info *info)
         const struct info_plugin *p = &info->plugin[i];
         if (!p->protection)
             continue;
-        sy_tame_print(stdout, "  %s\n", p->name);
+        sy_print(stdout, "  %s\n", p->name);
         for (const char *at = p->protection; *at; at += *at == '\n') {
             size_t length = strcspn(at, "\n");
             snprintf(line, sizeof line, "%.*s", (int)length, at);
@@ -54,7 +54,7 @@ static void info_text_print_counters(const struct info *info)
     for (size_t i = 0; i < info->plugins; i++) {
         const struct sy_counter_row *row = info->plugin[i].counters;
         if (row)
-            sy_tame_print(stdout, "  %s\n", info->plugin[i].name);
+            sy_print(stdout, "  %s\n", info->plugin[i].name);
         for (; row && row->name; row++)
             printf("    %-22s %-12s %s\n", row->name, row->unit, row->help);
     }
@@ -62,17 +62,16 @@ static void info_text_print_counters(const struct info *info)
 
 static void info_text_print_plugins(const struct info *info)
 {
-    sy_tame_print(stdout, "\nPlugins, searched in %s\n",
-                  info->places ? info->places : "(no memory)");
+    sy_print(stdout, "\nPlugins, searched in %s\n", info->places ? info->places : "(no memory)");
     for (size_t i = 0; i < info->plugins; i++) {
         const struct info_plugin *p = &info->plugin[i];
-        sy_tame_print(stdout, "  %-10s %-12s ", p->kind, p->name);
+        sy_print(stdout, "  %-10s %-12s ", p->kind, p->name);
         if (p->device)
-            sy_tame_print(stdout, "%-14s %s\n", "", p->path);
+            sy_print(stdout, "%-14s %s\n", "", p->path);
         else if (p->loaded)
-            sy_tame_print(stdout, "priority %-5ld %s\n", p->priority, p->path);
+            sy_print(stdout, "priority %-5ld %s\n", p->priority, p->path);
         else
-            sy_tame_print(stdout, "refused: %s\n", p->reason.text);
+            sy_print(stdout, "refused: %s\n", p->reason.text);
     }
     if (!info->plugins)
         puts("  none: programs cannot start; the installation is not complete");
@@ -87,11 +86,11 @@ static void info_text_print_option(const struct sy_option_shown *option, void *a
     if (row->flags & SY_OPTION_INERT)
         return;
     if (!*last || strcmp(*last, option->owner) != 0)
-        sy_tame_print(stdout, "\nOptions of %s\n",
-                      !strcmp(option->owner, "core") ? "the library" : option->owner);
+        sy_print(stdout, "\nOptions of %s\n",
+                 !strcmp(option->owner, "core") ? "the library" : option->owner);
     *last = option->owner;
-    sy_tame_print(stdout, "  %s = %s   (%s)\n", option->env,
-                  *option->value ? option->value : "\"\"", option->origin);
+    sy_print(stdout, "  %s = %s   (%s)\n", option->env, *option->value ? option->value : "\"\"",
+             option->origin);
     info_text_print_wrapped(row->help, 6);
     int used = snprintf(facts, sizeof facts, "Type: %s. Default: %.200s. ",
                         info_type_text(row, type, sizeof type), *row->def ? row->def : "empty");
@@ -129,8 +128,7 @@ void info_print_text(const struct info *info)
         sy_options_visit(info->options, info_text_print_inert, NULL);
     }
     for (size_t i = 0; i < info->strangers; i++)
-        sy_tame_print(stdout, "%s%s is set, but no option has this name%s%s\n", i ? "" : "\n",
-                      info->stranger[i].variable,
-                      *info->stranger[i].nearest ? "; did you mean " : "",
-                      info->stranger[i].nearest);
+        sy_print(stdout, "%s%s is set, but no option has this name%s%s\n", i ? "" : "\n",
+                 info->stranger[i].variable, *info->stranger[i].nearest ? "; did you mean " : "",
+                 info->stranger[i].nearest);
 }

@@ -12,7 +12,7 @@
 #include "tools/info.h"
 #include "util/secure.h"
 #include "util/standard.h"
-#include "util/tame.h"
+#include "util/printable.h"
 
 enum mode { TEXT, JSON, MARKDOWN, SCHEMA, CHECK, ROUTES, DEVICES, VERSION };
 
@@ -75,10 +75,10 @@ static int oshinfo_run(enum mode mode, const char *file)
     if (mode == MARKDOWN && info.options)
         info_print_markdown(&info);
     if (*info.problem.text) {
-        sy_tame_print(stderr, "oshinfo: %s\n", info.problem.text);
+        sy_print(stderr, "oshinfo: %s\n", info.problem.text);
         status = 1;
     } else if (mode == CHECK) {
-        sy_tame_print(stdout, "%s: no errors\n", file);
+        sy_print(stdout, "%s: no errors\n", file);
     }
     info_free(&info);
     return sy_standard_end("oshinfo", 1) ? 1 : status;
@@ -86,7 +86,7 @@ static int oshinfo_run(enum mode mode, const char *file)
 
 static int wrong_usage(const char *what, const char *argument)
 {
-    sy_tame_print(stderr, "oshinfo: %s%s\n%s", what, argument, usage);
+    sy_print(stderr, "oshinfo: %s%s\n%s", what, argument, usage);
     return 2;
 }
 

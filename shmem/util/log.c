@@ -14,7 +14,7 @@
 #include "util/error.h"
 #include "util/log.h"
 #include "util/parse.h"
-#include "util/tame.h"
+#include "util/printable.h"
 #include "util/words.h"
 
 enum {
@@ -283,7 +283,7 @@ static size_t util_log_write_head(char *line, size_t room, enum sy_log_level lev
  * messages: a control character in them must neither reach a terminal nor begin another line. */
 static size_t util_log_end_line(char *line, size_t length)
 {
-    sy_tame(line, length, 0);
+    sy_printable(line, length, 0);
     line[length] = '\n';
     return length + 1;
 }

@@ -10,7 +10,7 @@
 #include "bench/bench.h"
 #include "bench/raw_tcp.h"
 #include "util/standard.h"
-#include "util/tame.h"
+#include "util/printable.h"
 
 static const char usage[] =
     "usage: oshrun -n 2 oshbench [--rows NAME,...] [--time SECONDS] [--trials N] [--json]\n"
@@ -38,7 +38,7 @@ static void print_help(void)
 static bool complain(const struct bench *bench, const char *what, const char *value)
 {
     if (bench->me == 0)
-        sy_tame_print(stderr, "oshbench: %s: \"%s\"\n", what, value);
+        sy_print(stderr, "oshbench: %s: \"%s\"\n", what, value);
     return false;
 }
 
@@ -80,7 +80,7 @@ static bool read_peers(struct bench *bench, char *files)
         bench->peers++;
         const char *wrong = curve_peer_read(&bench->peer_of[bench->peers], file);
         if (wrong && bench->me == 0)
-            sy_tame_print(stderr, "oshbench: --peers %s: %s\n", file, wrong);
+            sy_print(stderr, "oshbench: --peers %s: %s\n", file, wrong);
         if (wrong)
             return false;
     }
@@ -253,7 +253,7 @@ static int measure_by_size(struct bench *bench)
     if (bench->me || !bench->picture ||
         curve_draw(bench->picture, bench->peer_of, bench->peers + 1))
         return 0;
-    sy_tame_print(stderr, "oshbench: %s: %s\n", bench->picture, strerror(errno));
+    sy_print(stderr, "oshbench: %s: %s\n", bench->picture, strerror(errno));
     return 1;
 }
 

@@ -1,7 +1,6 @@
 /* Lists of hosts: see hostlist.h. */
 #include "bootstrap/launcher/options/hostlist.h"
 
-
 #include "bootstrap/launcher/memory.h"
 #include "util/bits.h"
 #include "util/net/host_pattern.h"

@@ -13,7 +13,7 @@
 #include "util/option.h"
 #include "util/parse.h"
 #include "util/plugin.h"
-#include "util/tame.h"
+#include "util/printable.h"
 
 struct sy_config sy_config = {.debug = "",
                               .bootstrap = "auto",
@@ -317,8 +317,8 @@ static void config_print_variable(const struct sy_option_shown *option, void *ar
 
     (void)arg;
     if (aliases && !strncmp(aliases, "SMA_", 4))
-        sy_tame_print(stdout, "  %s\n    %s.\n    Now: %s (%s)\n", option->env, option->row->help,
-                      *option->value ? option->value : "not set", option->origin);
+        sy_print(stdout, "  %s\n    %s.\n    Now: %s (%s)\n", option->env, option->row->help,
+                 *option->value ? option->value : "not set", option->origin);
 }
 
 void sy_config_print_info(void)

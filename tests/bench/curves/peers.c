@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/tame.h"
+#include "util/printable.h"
 
 static const double PEERS_MOST = 1e300; /* figures; above are decades without an end */
 
@@ -57,7 +57,7 @@ const char *curve_peer_read(struct curve_peer *peer, const char *file)
     peer->line = calloc((size_t)curve_row_count, sizeof *peer->line);
     peer->library = library ? strdup(library) : NULL;
     if (peer->library)
-        sy_tame(peer->library, strlen(library), 0);
+        sy_printable(peer->library, strlen(library), 0);
     for (int row = 0; peer->line && row < curve_row_count; row++)
         peer->line[row].curve = &curve_rows[row];
     bool good = peer->line && peer->library &&

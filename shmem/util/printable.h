@@ -1,14 +1,14 @@
 /* Text that quotes others, as the environment, files and plugins, on its way to a terminal. Inline,
  * so that tools have it too. */
-#ifndef SY_UTIL_TAME_H
-#define SY_UTIL_TAME_H
+#ifndef SY_UTIL_PRINTABLE_H
+#define SY_UTIL_PRINTABLE_H
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* Makes control characters question marks, but for tabs and, where they may be, newlines. */
-static inline void sy_tame(char *line, size_t length, int newlines)
+static inline void sy_printable(char *line, size_t length, int newlines)
 {
     unsigned char *text = (unsigned char *)line;
 
@@ -20,9 +20,8 @@ static inline void sy_tame(char *line, size_t length, int newlines)
     }
 }
 
-/* fprintf of a tamed text: its length; 0 where there is no memory for it. */
-static inline int __attribute__((format(printf, 2, 3)))
-sy_tame_print(FILE *to, const char *fmt, ...)
+/* fprintf of the text made printable: its length; 0 where there is no memory for it. */
+static inline int __attribute__((format(printf, 2, 3))) sy_print(FILE *to, const char *fmt, ...)
 {
     va_list args;
     char *text;
@@ -32,7 +31,7 @@ sy_tame_print(FILE *to, const char *fmt, ...)
     va_end(args);
     if (length < 0)
         return 0;
-    sy_tame(text, (size_t)length, 1);
+    sy_printable(text, (size_t)length, 1);
     fputs(text, to);
     free(text);
     return length;
