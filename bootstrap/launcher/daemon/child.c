@@ -67,9 +67,8 @@ void sy_child_prepare(struct sy_child_plan *plan)
 
 static void child_close_pair(int pair[2])
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         sy_file_close(&pair[i]);
-    }
 }
 
 static void child_close_ends(struct ends *ends)
