@@ -139,7 +139,6 @@ struct sy_engine {
 struct sy_engine_mark {
     _Atomic uint64_t position; /* requests appended */
     _Atomic uint64_t wanted;   /* replies asked for */
-    _Atomic uint64_t lent;     /* up to here the caller's memory may be in use */
 };
 
 /* A context; zeros: not used yet. Written by the threads that use it, a stream's mark by that
@@ -147,6 +146,7 @@ struct sy_engine_mark {
  * happened before it, and what other threads issue meanwhile belongs to the next quiet. */
 struct sy_engine_ctx {
     _Atomic bool dirty;                  /* some mark may not have been reached */
+    _Atomic bool lends;                  /* the caller's memory may be in use up to some mark */
     bool batch;                          /* operations may be gathered for longer */
     struct sy_engine_mark *_Atomic mark; /* of each slot; made with the first operation */
     struct sy_flush_row row;

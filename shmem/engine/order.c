@@ -99,22 +99,26 @@ int sy_engine_quiet(void *self, struct sy_transport_ctx *c, int pe)
 }
 
 /* What is on the stream takes effect before what follows there, so only replies, and memory that is
- * still being sent from, are waited for. */
+ * still being sent from, are waited for. `lends` as `dirty` in a quiet. */
 int sy_engine_flush_local(void *self, struct sy_transport_ctx *c, int pe)
 {
     struct sy_engine *engine = self;
-    const struct sy_engine_ctx *ctx = (struct sy_engine_ctx *)c;
+    struct sy_engine_ctx *ctx = (struct sy_engine_ctx *)c;
     const struct sy_engine_mark *mark = atomic_load_explicit(&ctx->mark, memory_order_acquire);
+    bool lends = atomic_load_explicit(&ctx->lends, memory_order_acquire), all = true;
     unsigned count = mark ? sy_engine_peers(engine) : 0;
-    bool all = true;
 
     sy_engine_fence(self, c);
+    if (lends && !engine->host->threads)
+        atomic_store_explicit(&ctx->lends, false, memory_order_seq_cst);
     for (unsigned i = 0; i < count; i++)
         if (engine->peer[i]->pe == pe) {
             struct sy_engine_goal goal = order_goal(engine->peer[i], &mark[i]);
-            goal.position = atomic_load_explicit(&mark[i].lent, memory_order_relaxed);
+            goal.position = lends ? goal.position : 0;
             all = order_reached(&goal) && all;
         }
+    if (!all && lends)
+        atomic_store_explicit(&ctx->lends, true, memory_order_relaxed);
     return all ? 0 : -EAGAIN;
 }
 

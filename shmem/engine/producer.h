@@ -41,7 +41,7 @@ void sy_producer_wait(struct sy_producer *producer) SY_COLD;
 /* Waits for the lock. Who finds it free takes it, as handing it over costs a switch of threads for
  * each operation; but a thread that issues without end leaves it to one that has waited for long.
  */
-void sy_producer_contend(struct sy_producer *producer) SY_COLD;
+void sy_producer_contend(struct sy_producer *producer);
 
 /* Keeps the producer out until sy_producer_go. False: the producer is at work (it may be this
  * thread, which polls meanwhile), or another thread keeps it out. Never waits, so it may be called

@@ -330,15 +330,14 @@ int sy_tcp_put_large(struct sy_engine *engine, struct sy_engine_ctx *ctx,
         spread.tail[i] = sy_tcp_queue_commit_segment(&peer->stream.queue[TCP_REQUESTS], 16,
                                                      (const char *)t->local + done, part, NULL);
         sy_engine_mark(ctx, &peer->requests, spread.tail[i]);
-        if (!(flags & SY_BLOCKING))
-            atomic_store_explicit(&sy_engine_mark_of(ctx, &peer->requests)->lent, spread.tail[i],
-                                  memory_order_relaxed);
         if (flags & SY_BLOCKING && done + part == t->length) /* in the frame of the last record */
             sy_tx_ask(&peer->requests.tx, spread.tail[i]);
         if (!waits)
             sy_tcp_send(&peer->stream);
         done += part;
     }
+    if (!(flags & SY_BLOCKING))
+        atomic_store_explicit(&ctx->lends, true, memory_order_release);
     atomic_store_explicit(&ctx->dirty, true, memory_order_release);
     sy_engine_end(&first->requests);
     for (unsigned i = 0; i < spread.count && gathers; i++)
