@@ -6,7 +6,8 @@
 #include "check.h"
 
 #define ROUNDS 120
-#define MOST   ((size_t)6 << 20) /* bytes: spread over several connections */
+#define MOST   ((size_t)6 << 20)  /* bytes: spread over several connections */
+#define LONG   ((size_t)40 << 20) /* more than the kernel takes at once */
 
 static const size_t sizes[] = {8, 100, 4096, 8208, 70000, 300000, MOST};
 enum { SIZES = sizeof sizes / sizeof sizes[0], FORMS = 5 };
@@ -57,6 +58,20 @@ static void put(int form, unsigned char *to, const unsigned char *from, size_t l
     }
 }
 
+/* Of a PE whose neighbour has put nothing, and waits in the barrier already. */
+static void lend(unsigned char *to, unsigned char *from, int me)
+{
+    for (long round = 0; round < 3; round++) {
+        fill(from, LONG, round, 0);
+        if (!me)
+            shmem_putmem_nbi(to, from, LONG, 1);
+        shmem_barrier_all();
+        memset(from, 0xff, LONG);
+        CHECK(!me || holds(to, LONG, round, 0));
+        shmem_barrier_all();
+    }
+}
+
 int main(void)
 {
     shmem_ctx_t ctx;
@@ -64,8 +79,8 @@ int main(void)
 
     shmem_init();
     int me = shmem_my_pe(), other = (me + 1) % shmem_n_pes();
-    unsigned char *here = shmem_malloc(MOST), *stable = shmem_malloc(MOST);
-    unsigned char *from = malloc(MOST), *back = malloc(MOST);
+    unsigned char *here = shmem_malloc(LONG), *stable = shmem_malloc(MOST);
+    unsigned char *from = malloc(LONG), *back = malloc(MOST);
     CHECK(here && stable && from && back && !shmem_ctx_create(0, &ctx));
     fill(stable, MOST, -1, me);
     shmem_barrier_all();
@@ -100,6 +115,7 @@ int main(void)
         CHECK(word == 2 * round + 1);
         shmem_sync_all();
     }
+    lend(here, from, me);
     free(from);
     free(back);
     return check_end("pair");
