@@ -26,7 +26,6 @@ static void instance_in_child(void)
         sy_file_close(&tree->epoll);
         sy_file_close(&tree->stall.timer);
         sy_tree_forget_launcher(tree);
-        tree->epoll = tree->stall.timer = -1;
         tree->links = tree->parent = NULL;
         explicit_bzero(tree->key, sizeof tree->key);
         explicit_bzero(tree->seed, sizeof tree->seed);

@@ -214,7 +214,7 @@ void sy_file_keep_close(struct file_pool *pool)
         close(pool->lock);
     }
     sy_file_close(&pool->directory);
-    pool->lock = pool->directory = -1;
+    pool->lock = -1;
 }
 
 /* ---- writing a generation ---- */
