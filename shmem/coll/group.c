@@ -340,18 +340,20 @@ static void group_sync_named(const struct sy_group *group)
 }
 
 /* Synchronises a team that spans nodes. When all have entered, all have left the collectives
- * before. */
+ * before; so the next takes the beginning of the scratch space, whose pages are there and in the
+ * caches. */
 static void group_sync_span(const struct sy_group *group)
 {
     struct sy_team *team = group->team;
-    uint64_t count = team->notify.count, scratch = team->notify.scratch;
+    uint64_t count = team->notify.count;
+    uint64_t scratch = sy_round_up(team->notify.scratch, sy_control_scratch_size(team->slot));
 
     if (sy_config.barrier_algorithm == SY_BARRIER_AUTO)
         group_sync_nodes(group);
     else
         group_sync_named(group);
     team->notify.free_count = count;
-    team->notify.free_scratch = scratch;
+    team->notify.scratch = team->notify.free_scratch = scratch;
 }
 
 static void group_sync_team(const struct sy_group *group)

@@ -187,9 +187,10 @@ struct sy_notify sy_notify_open_broadcast(const struct sy_group *group, size_t s
         sy_fatal("a broadcast: no memory for %zu bytes", sizeof **roots);
     struct sy_notify notify = notify_open(group, scratch, steps, scratch ? root : -1);
     (*roots)->entered[root] = notify.count;
-    notify.again = scratch && (*roots)->latest == root;
+    bool again = scratch && (*roots)->latest == root;
     (*roots)->latest = root;
-    if (notify.again && scratch >= CREDIT_BYTES && sy_group_spans(group) &&
+    notify.ahead = again || (scratch && group->members.size == 2);
+    if (again && scratch >= CREDIT_BYTES && sy_group_spans(group) &&
         group->members.size <= CREDIT_MEMBERS)
         notify_credit_give(&notify, root);
     return notify;
@@ -233,7 +234,7 @@ static uint64_t notify_value(const struct sy_notify *notify, unsigned flag, uint
  * those that pass its data on, what it has for several broadcasts. */
 static unsigned notify_hint(const struct sy_notify *notify, unsigned flag)
 {
-    return flag == SY_NOTIFY_COUNTER || notify->again ? 0 : SY_PROMPT;
+    return flag == SY_NOTIFY_COUNTER || notify->ahead ? 0 : SY_PROMPT;
 }
 
 /* Sends data to another node, and their flag. */

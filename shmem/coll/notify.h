@@ -28,7 +28,7 @@ struct sy_notify {
     uint64_t count, begin; /* collectives before, and the scratch space they took */
     size_t at;             /* where the scratch space is */
     unsigned flags;
-    bool again;  /* a small broadcast, with the root of the one before: it may be some ahead */
+    bool ahead;  /* a small broadcast: its root may be some ahead */
     bool copies; /* up to SY_KEPT_BYTES are copied when they are sent, whoever receives them */
 };
 
