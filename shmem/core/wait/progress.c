@@ -56,6 +56,9 @@
 /* A timer that is set for so little later than it is wanted stays. */
 #define EARLY_ENOUGH_NS 4000
 
+/* A beat does for what is wanted soon if it comes within so many times that delay. */
+#define BEAT_SOON_ENOUGH 4
+
 #define SHORT_TURN_NS 100000
 
 /* Seconds that a job must have lasted for wait_progress_on_settled. */
@@ -113,6 +116,10 @@ static _Atomic int64_t relieved;
 /* The timer of sy_progress_soon, and when it expires, in nanoseconds; 0: it is not set. */
 static int soon_fd = -1;
 static _Atomic uint64_t soon_at;
+
+/* When the next beat comes at which the progress thread polls, in nanoseconds; 0: at no time that
+ * is known. Written by that thread: after it has set the timer, and before it polls. */
+static _Atomic uint64_t beat_at;
 
 /* Reads the expiry, so that the descriptor is no longer readable. */
 static void wait_progress_take_expiry(int fd)
@@ -214,6 +221,14 @@ static void wait_progress_lengthen_beat(int64_t most)
     progress.beat_ns = progress.beat_ns * 2 < most ? progress.beat_ns * 2 : most;
 }
 
+static void wait_progress_set_beat(void)
+{
+    uint64_t now = sy_clock_ns();
+
+    sy_clock_set_timer(progress.beat.fd, (uint64_t)progress.beat_ns);
+    atomic_store(&beat_at, now + (uint64_t)progress.beat_ns);
+}
+
 static bool application_polled(void)
 {
     return atomic_exchange_explicit(&sy_progress_entered, false, memory_order_relaxed);
@@ -305,7 +320,7 @@ static void wait_progress_on_transport(struct ev_loop *loop, ev_io *watcher, int
     progress.in_vain = moved ? 0 : progress.in_vain + 1;
     if ((polled && (together || !moved)) || progress.in_vain == MOST_IN_VAIN) {
         wait_progress_watch_mode();
-        sy_clock_set_timer(progress.beat.fd, progress.beat_ns);
+        wait_progress_set_beat();
     } else if (done == SY_PROGRESS_CAME) {
         wait_progress_busy_poll(watcher->data);
     }
@@ -320,6 +335,7 @@ static void wait_progress_on_beat(struct ev_loop *loop, ev_io *watcher, int even
 
     (void)loop, (void)events;
     wait_progress_take_expiry(watcher->fd);
+    atomic_store(&beat_at, 0);
     atomic_store(&relieved, 0);
     progress.deserted = !polled;
     if (wait_progress_leave_to_waiting())
@@ -332,7 +348,7 @@ static void wait_progress_on_beat(struct ev_loop *loop, ev_io *watcher, int even
     progress.polled_ns += progress.beat_ns;
     int64_t part = progress.polled_ns / POLLED_PART;
     wait_progress_lengthen_beat(part > LONG_BEAT_NS ? part : LONG_BEAT_NS);
-    sy_clock_set_timer(watcher->fd, progress.beat_ns);
+    wait_progress_set_beat();
 }
 
 /* ---- the other events ---- */
@@ -386,7 +402,7 @@ static void wait_progress_on_report(struct ev_loop *loop, ev_async *watcher, int
 }
 
 /* `soon_at` is cleared before the poll: a request between the two is either seen by the poll or
- * sets the timer again. */
+ * sets the timer again. So is `beat_at`, before the poll at a beat. */
 static void wait_progress_on_soon(struct ev_loop *loop, ev_io *watcher, int events)
 {
     (void)loop, (void)events;
@@ -395,16 +411,17 @@ static void wait_progress_on_soon(struct ev_loop *loop, ev_io *watcher, int even
     wait_progress_serve_all();
 }
 
-/* A timer that expires before all others costs many microseconds on a virtual machine, so one that
- * expires early enough is kept. Of several threads that set it at once, the last one to find
- * `soon_at` as it wrote it has set the timer last. */
+/* A timer that expires before all others costs many microseconds on a virtual machine, and waking
+ * the thread costs the program its processor for as long; so one that expires early enough is kept,
+ * and while the application polls the beats do. Of several threads that set it at once, the last
+ * one to find `soon_at` as it wrote it has set the timer last. */
 void sy_progress_soon(unsigned microseconds)
 {
     uint64_t now = sy_clock_ns(), wanted = now + (uint64_t)microseconds * 1000;
-    uint64_t set = atomic_load(&soon_at);
+    uint64_t set = atomic_load(&soon_at), beat = atomic_load(&beat_at);
 
     atomic_store_explicit(&sy_wait_gathered, true, memory_order_relaxed);
-    if (soon_fd < 0)
+    if (soon_fd < 0 || (beat && beat <= now + (wanted - now) * BEAT_SOON_ENOUGH))
         return;
     do
         if (set && set <= wanted + EARLY_ENOUGH_NS)
@@ -502,6 +519,7 @@ static void wait_progress_end_loop(void)
     atomic_store(&relieved, 0);
     soon_fd = -1;
     atomic_store(&soon_at, 0);
+    atomic_store(&beat_at, 0);
     sy_file_close(&progress.beat.fd);
     sy_file_close(&progress.soon.fd);
     ev_loop_destroy(progress.loop);
