@@ -127,13 +127,13 @@ together_tests = \
 	tests/lint/headers.test tests/space/spaces.test tests/launch/mpi_end.test tests/launch/mpi.test tests/ofi/cutoff.test \
 	tests/launch/mpirun.test tests/cluster/firewall.test tests/ofi/suite.test tests/launch/late.test tests/cluster/cutoff.test \
 	tests/ofi/traits.test tests/ofi/endings.test \
-	tests/conformance/memcheck.test tests/stream/stream.test tests/launch/ssh.test tests/fault/errors.test \
+	tests/transport/guide.test tests/conformance/memcheck.test tests/stream/stream.test tests/launch/ssh.test tests/fault/errors.test \
 	tests/launch/misuse.test tests/launch/hydra.test tests/launch/comms.test tests/cluster/silence.test \
 	tests/launch/stall.test tests/launch/hybrid.test tests/abi/abi.test tests/launch/rogue.test \
 	tests/cluster/interfaces.test tests/conformance/manual.test tests/space/keep.test tests/cluster/lines.test \
 	examples/examples.test tests/fault/shm_strangers.test tests/launch/deadlock.test \
 	tests/cluster/foreign.test tests/launch/signals.test tests/launch/status.test tests/launch/repeats.test \
-	tests/launch/releases.test tests/launch/output.test tests/launch/gather.test tests/launch/mpi_paper.test \
+	tests/conformance/executables.test tests/launch/releases.test tests/launch/output.test tests/launch/gather.test tests/launch/mpi_paper.test \
 	tests/launch/placement.test tests/launch/orphans.test tests/launch/usage.test tests/launch/files.test \
 	tests/launch/stdin.test tests/launch/names.test tests/fault/denied.test tests/fault/collectives.test \
 	tests/fault/keys.test tests/transport/faults.test tests/fault/tcp_rest.test \
