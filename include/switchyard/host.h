@@ -113,8 +113,10 @@ struct sy_host {
     void (*rest)(uint64_t *since);
 
     /* Asks that the progress thread call progress() about `microseconds` from now, whatever the
-     * application does. Costs little where that has been asked for already: an earlier request
-     * stands for all, so a transport whose time has not come when it is called asks again. */
+     * application does; within four times as long if it looks by itself until then, because the
+     * application has polled of late. Costs little where that has been asked for already: an
+     * earlier request stands for all, so a transport whose time has not come when it is called asks
+     * again. */
     void (*soon)(unsigned microseconds);
 
     const struct sy_start *start; /* for bootstraps, and limits of the start: see bootstrap.h */
