@@ -117,9 +117,11 @@ static _Atomic int64_t relieved;
 static int soon_fd = -1;
 static _Atomic uint64_t soon_at;
 
-/* When the next beat comes at which the progress thread polls, in nanoseconds; 0: at no time that
- * is known. Written by that thread: after it has set the timer, and before it polls. */
+/* When the next beat comes, in nanoseconds; 0: at no time that is known. Written by the progress
+ * thread: after it has set the timer, and at the beat, before it looks whether sy_progress_soon has
+ * left something to that. */
 static _Atomic uint64_t beat_at;
+static _Atomic bool beat_asked;
 
 /* Reads the expiry, so that the descriptor is no longer readable. */
 static void wait_progress_take_expiry(int fd)
@@ -328,19 +330,25 @@ static void wait_progress_on_transport(struct ev_loop *loop, ev_io *watcher, int
 
 /* The thread polls at each beat too: a thread of the application may be polling for one message
  * only, or not look at all transports. One that waits and does not even poll is stuck in something
- * else, as a handler of a signal. */
+ * else, as a handler of a signal. A relief that ends as the thread goes to event mode sets the
+ * timer in that. */
 static void wait_progress_on_beat(struct ev_loop *loop, ev_io *watcher, int events)
 {
-    bool polled = application_polled();
-
     (void)loop, (void)events;
     wait_progress_take_expiry(watcher->fd);
+    if (!progress.beat_ns)
+        return;
+    bool polled = application_polled();
     atomic_store(&beat_at, 0);
     atomic_store(&relieved, 0);
     progress.deserted = !polled;
+    bool asked = atomic_exchange(&beat_asked, false);
+    if (asked)
+        wait_progress_serve_all();
     if (wait_progress_leave_to_waiting())
         return;
-    wait_progress_serve_all();
+    if (!asked)
+        wait_progress_serve_all();
     if (!polled || progress.mode == SY_PROGRESS_THREAD) {
         wait_progress_event_mode();
         return;
@@ -402,13 +410,24 @@ static void wait_progress_on_report(struct ev_loop *loop, ev_async *watcher, int
 }
 
 /* `soon_at` is cleared before the poll: a request between the two is either seen by the poll or
- * sets the timer again. So is `beat_at`, before the poll at a beat. */
+ * sets the timer again. */
 static void wait_progress_on_soon(struct ev_loop *loop, ev_io *watcher, int events)
 {
     (void)loop, (void)events;
     wait_progress_take_expiry(watcher->fd);
     atomic_store(&soon_at, 0);
     wait_progress_serve_all();
+}
+
+/* Leaves something to the next beat; false: that does not come until then. */
+static bool wait_progress_left_to_beat(uint64_t until)
+{
+    uint64_t beat = atomic_load(&beat_at);
+
+    if (!beat || beat > until)
+        return false;
+    atomic_store(&beat_asked, true);
+    return atomic_load(&beat_at) == beat;
 }
 
 /* A timer that expires before all others costs many microseconds on a virtual machine, and waking
@@ -418,10 +437,10 @@ static void wait_progress_on_soon(struct ev_loop *loop, ev_io *watcher, int even
 void sy_progress_soon(unsigned microseconds)
 {
     uint64_t now = sy_clock_ns(), wanted = now + (uint64_t)microseconds * 1000;
-    uint64_t set = atomic_load(&soon_at), beat = atomic_load(&beat_at);
+    uint64_t set = atomic_load(&soon_at);
 
     atomic_store_explicit(&sy_wait_gathered, true, memory_order_relaxed);
-    if (soon_fd < 0 || (beat && beat <= now + (wanted - now) * BEAT_SOON_ENOUGH))
+    if (soon_fd < 0 || wait_progress_left_to_beat(now + (wanted - now) * BEAT_SOON_ENOUGH))
         return;
     do
         if (set && set <= wanted + EARLY_ENOUGH_NS)
@@ -520,6 +539,7 @@ static void wait_progress_end_loop(void)
     soon_fd = -1;
     atomic_store(&soon_at, 0);
     atomic_store(&beat_at, 0);
+    atomic_store(&beat_asked, false);
     sy_file_close(&progress.beat.fd);
     sy_file_close(&progress.soon.fd);
     ev_loop_destroy(progress.loop);
