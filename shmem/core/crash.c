@@ -40,7 +40,8 @@ enum {
 
 static atomic_flag told = ATOMIC_FLAG_INIT;
 
-/* Where the handler runs when the initial thread's stack is full. */
+/* Where the handler runs on the thread that has initialised the library, whose stack may be full.
+ * Another thread has no such place: the kernel then ends the process without a report. */
 static char stack[STACK] __attribute__((aligned(16)));
 
 static const char *crash_name(int number)

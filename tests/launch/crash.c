@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static const char *how;
 static volatile long zero;
 static long *gone; /* a block of the symmetric heap */
 static volatile int *volatile nowhere = (volatile int *)8;
@@ -38,6 +39,8 @@ static void own_handler(int number)
 
 static void *crash_in_thread(void *arg)
 {
+    if (!strcmp(how, "thread overflow"))
+        deep(1 << 30);
     wild_store();
     return arg;
 }
@@ -59,8 +62,6 @@ static void in_child(void)
     waitpid(child, &status, 0);
     printf("child: signal %d\n", WTERMSIG(status));
 }
-
-static const char *how;
 
 /* The library's call is this one; PEs have their numbers, and no heap yet. */
 __attribute__((visibility("default"))) int ftruncate(int fd, off_t length)
@@ -95,7 +96,7 @@ static void crash(void)
     else if (!strcmp(how, "later")) {
         signal(SIGSEGV, own_handler);
         wild_store();
-    } else if (!strcmp(how, "thread")) {
+    } else if (!strncmp(how, "thread", 6)) {
         pthread_create(&thread, NULL, crash_in_thread, NULL);
         pthread_join(thread, NULL);
     } else if (!strcmp(how, "child")) {
