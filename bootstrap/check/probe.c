@@ -162,20 +162,18 @@ static char *probe_answer(const char *question)
 
 int sy_probe_run(void)
 {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t length;
+    static char line[PROBE_QUESTION_MAX];
+    char *end;
 
     signal(SIGPIPE, SIG_IGN);
     printf("\n" PROBE_BANNER "%d\n", SY_LAUNCH_VERSION);
-    while (fflush(stdout) == 0 && (length = getline(&line, &room, stdin)) > 0) {
-        line[length - (line[length - 1] == '\n')] = '\0';
+    while (fflush(stdout) == 0 && fgets(line, sizeof line, stdin) && (end = strchr(line, '\n'))) {
+        *end = '\0';
         char *answer = probe_answer(line);
 
         printf("%zu\n%s", strlen(answer), answer);
         free(answer);
     }
     sy_measure_end();
-    free(line);
     return EXIT_SUCCESS;
 }

@@ -14,9 +14,10 @@
 /* The agent's first words, on a line of their own, and SY_LAUNCH_VERSION. */
 #define PROBE_BANNER "oshcheck-agent "
 
-#define PROBE_ANSWER_MAX (1 << 20)
+#define PROBE_ANSWER_MAX   (1 << 20)
+#define PROBE_QUESTION_MAX (PROBE_ANSWER_MAX + 2048) /* with the ports of another's answer */
 
-/* Runs until there are no more questions. Returns the exit status. */
+/* Runs until there are no more questions, or one is too long. Returns the exit status. */
 int sy_probe_run(void);
 
 #endif
