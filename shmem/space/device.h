@@ -2,7 +2,26 @@
 #ifndef SY_SPACE_DEVICE_H
 #define SY_SPACE_DEVICE_H
 
+#include <stdio.h>
+
 #include <switchyard/device.h>
+
+#include "util/bits.h"
+
+/* A type as programs call it, or by its number; within text where that is written. Inline, so that
+ * oshinfo has it too. */
+static inline const char *sy_device_type_text(int type, char *text, size_t room)
+{
+    static const char *const types[] = {[SY_DEVICE_CPU] = "SHMEMX_DEVICE_CPU",
+                                        [SY_DEVICE_FILE] = "SHMEMX_DEVICE_FILE",
+                                        [SY_DEVICE_GPU] = "SHMEMX_DEVICE_GPU",
+                                        [SY_DEVICE_USER] = "SHMEMX_DEVICE_USER"};
+
+    if ((unsigned)type < SY_COUNT(types))
+        return types[type];
+    snprintf(text, room, "device type %d", type);
+    return text;
+}
 
 /* A device that is open. */
 struct sy_device_instance {

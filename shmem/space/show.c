@@ -7,29 +7,18 @@
 #include "coll/group.h"
 #include "core/route/route.h"
 #include "core/start/world.h"
+#include "space/device.h"
 #include "space/space.h"
-#include "util/bits.h"
 
 _Static_assert(SY_ROUTE_TABLE_PES * sizeof(struct sy_route_cell) <= SY_SLOT_BYTES,
                "a row has room in a slot");
-
-static void show_title(char *text, size_t room, shmemx_device_type_t type)
-{
-    static const char *const types[] = {"SHMEMX_DEVICE_CPU", "SHMEMX_DEVICE_FILE",
-                                        "SHMEMX_DEVICE_GPU", "SHMEMX_DEVICE_USER"};
-    char number[24];
-
-    snprintf(number, sizeof number, "device type %d", (int)type);
-    snprintf(text, room, "memory space of %s, PE x PE: how the other's part is reached",
-             (unsigned)type < SY_COUNT(types) ? types[type] : number);
-}
 
 void sy_space_show(unsigned window, shmemx_device_type_t type)
 {
     struct sy_group world = sy_group_of_team(&sy_team_world);
     size_t npes = (size_t)sy_world.npes, row = npes * sizeof(struct sy_route_cell);
     struct sy_route_cell *all, room[SY_ROUTE_TABLE_PES];
-    char title[120];
+    char title[120], number[24];
 
     if (!sy_routes.shown || npes > SY_ROUTE_TABLE_PES || npes == 1)
         return;
@@ -41,7 +30,8 @@ void sy_space_show(unsigned window, shmemx_device_type_t type)
     for (size_t pe = 0; all && pe < npes; pe++)
         memcpy(all + pe * npes, sy_group_read_slot(&world, (int)pe, 0, row, room), row);
     sy_group_slot_done(&world);
-    show_title(title, sizeof title, type);
+    snprintf(title, sizeof title, "memory space of %s, PE x PE: how the other's part is reached",
+             sy_device_type_text((int)type, number, sizeof number));
     if (all)
         sy_routes_show_window(all, title);
     free(all);

@@ -4,13 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "space/device.h"
 #include "tools/info.h"
 #include "util/printable.h"
-
-static const char *const types[] = {[SY_DEVICE_CPU] = "SHMEMX_DEVICE_CPU",
-                                    [SY_DEVICE_FILE] = "SHMEMX_DEVICE_FILE",
-                                    [SY_DEVICE_GPU] = "SHMEMX_DEVICE_GPU",
-                                    [SY_DEVICE_USER] = "SHMEMX_DEVICE_USER"};
 
 static void __attribute__((format(printf, 3, 4)))
 info_devices_log(enum sy_log_level level, const char *category, const char *fmt, ...)
@@ -47,15 +43,15 @@ static void info_devices_print(const struct info_plugin *p)
 {
     const struct sy_device *device = p->device;
     struct sy_error why = {""};
+    char number[24];
     void *self = NULL;
 
     if (!device) {
         sy_print(stdout, "%s\n    refused: %s\n", p->name, p->reason.text);
         return;
     }
-    bool known = device->type >= 0 && device->type < (int)(sizeof types / sizeof *types);
-    sy_print(stdout, "%s (%s", p->name, known ? types[device->type] : "type");
-    printf(known ? ")\n" : " %d)\n", device->type);
+    sy_print(stdout, "%s (%s)\n", p->name,
+             sy_device_type_text(device->type, number, sizeof number));
     if (device->open && device->open(&host, p->settings, &self, &why)) {
         sy_print(stdout, "    none here: %s\n",
                  *why.text ? why.text : "the plugin gives no reason");
