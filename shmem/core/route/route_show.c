@@ -8,6 +8,7 @@
 #include "core/route/route_rule.h"
 #include "util/list.h"
 #include "util/log.h"
+#include "util/printable.h"
 
 static const struct sy_route_cell *table;
 static int size;
@@ -22,7 +23,7 @@ static struct sy_route_cell cell(int row, int column)
 static void route_show_line(const char *text)
 {
     if (sy_config.show_routes) {
-        printf("%s\n", text);
+        sy_print(stdout, "%s\n", text);
         fflush(stdout);
     } else {
         sy_log(SY_LOG_DEBUG, "routes", "%s", text);
