@@ -2,8 +2,6 @@
 #ifndef SY_UTIL_FILE_H
 #define SY_UTIL_FILE_H
 
-#include <errno.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,13 +21,6 @@ static inline void sy_file_close(int *fd)
     if (*fd >= 0)
         close(*fd);
     *fd = -1;
-}
-
-/* Whether a call has failed (errno: code) because no descriptor is left, of the process or of the
- * machine. */
-static inline bool sy_file_none_left(int code)
-{
-    return code == EMFILE || code == ENFILE;
 }
 
 /* The number that a file such as /proc/sys/vm/overcommit_memory begins with, or `otherwise`. */

@@ -12,7 +12,6 @@
 
 #include "util/denied.h"
 #include "util/error.h"
-#include "util/file.h"
 
 #ifdef SY_BUILTIN_PLUGIN
 #define DIRECT(name) .name##_function = ev_##name,
@@ -89,7 +88,7 @@ struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *er
     }
     if (!no_epoll && !rc)
         no_epoll = -libev_try_epoll(epoll, event);
-    if (!rc && sy_file_none_left(no_epoll))
+    if (!rc && (no_epoll == EMFILE || no_epoll == ENFILE))
         rc = no_epoll;
     if (epoll >= 0)
         close(epoll);

@@ -19,7 +19,6 @@
 
 #include "util/clock.h"
 #include "util/denied.h"
-#include "util/file.h"
 #include "util/list.h"
 
 /* Without news of any PE the leader waits for this part of SHMEM_INIT_TIMEOUT: all have just come
@@ -188,7 +187,7 @@ static int shm_exchange_failed_call(const struct joining *j, const char *call, i
                                     struct sy_error *err)
 {
     code = abs(code);
-    if (sy_file_none_left(code))
+    if (code == EMFILE || code == ENFILE)
         return sy_shm_too_few_files(j->shm, code, err);
     return j->shm->host->fail(err, code, "exchange of memory with PE %d of this host: %s: %s%s",
                               j->leader, call, strerror(code), sy_denied_hint(code));

@@ -45,7 +45,7 @@ struct lead {
 static int lead_failed_call(const struct lead *l, const char *call, int code, struct sy_error *err)
 {
     code = abs(code);
-    if (sy_file_none_left(code))
+    if (code == EMFILE || code == ENFILE)
         return sy_shm_too_few_files(l->shm, code, err);
     return l->shm->host->fail(err, code, "exchange of memory on this host: %s: %s%s", call,
                               strerror(code), sy_denied_hint(code));
@@ -154,7 +154,7 @@ static int lead_accept(struct lead *l, struct sy_error *err)
 
     for (int i = 0; i < STRANGERS && !rc; i++) {
         int socket = lead_accept_one(l->shm->listener);
-        if (socket < 0 && sy_file_none_left(errno) && l->pending) {
+        if (socket < 0 && (errno == EMFILE || errno == ENFILE) && l->pending) {
             lead_drop_pending(l, 1, true);
             continue;
         }

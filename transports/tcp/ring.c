@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "transports/tcp/ring.h"
-#include "util/file.h"
 
 /* The same without a file descriptor, where none is left. Where the kernel is told not to promise
  * more memory than there is (vm.overcommit_memory), it counts all of this at once. */
@@ -32,7 +31,7 @@ int sy_tcp_ring_open(struct tcp_ring *ring, size_t size)
         bytes *= 2;
     int fd = memfd_create("openshmem-tcp", MFD_CLOEXEC), code = 0;
     if (fd < 0)
-        return sy_file_none_left(errno) ? ring_open_anonymous(ring, bytes) : -errno;
+        return errno == EMFILE || errno == ENFILE ? ring_open_anonymous(ring, bytes) : -errno;
     char *base = ftruncate(fd, (off_t)bytes)
                      ? MAP_FAILED
                      : mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

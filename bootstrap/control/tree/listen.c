@@ -8,7 +8,6 @@
 
 #include "bootstrap/control/tree/state.h"
 #include "util/auth.h"
-#include "util/file.h"
 #include "util/net/machine.h"
 
 enum { TRIES = 200, ROUND = 64 /* connections taken before those that are there are served */ };
@@ -159,7 +158,7 @@ static void tree_listen_make_place(struct tree *tree)
 
 static bool listen_short(struct tree *tree, int code)
 {
-    return sy_file_none_left(code) &&
+    return (code == EMFILE || code == ENFILE) &&
            (tree_listen_drop(tree, TREE_LINK_HELLO) || tree_listen_drop(tree, TREE_LINK_OPENED));
 }
 

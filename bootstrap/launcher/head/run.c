@@ -17,7 +17,6 @@
 #include "bootstrap/launcher/spawn.h"
 #include "bootstrap/launcher/options/program.h"
 #include "util/denied.h"
-#include "util/file.h"
 #include "util/standard.h"
 
 static void out_file_emptied(struct sy_out_file *out_file)
@@ -262,7 +261,8 @@ static bool head_run_draw_key(struct sy_run *run)
 /* libev would abort without words for the user. */
 static void head_run_loop_failed(const char *what)
 {
-    const char *hint = sy_file_none_left(errno) ? " (see ulimit -Hn)" : sy_denied_hint(errno);
+    const char *hint = errno == EMFILE || errno == ENFILE ? " (see ulimit -Hn)"
+                                                          : sy_denied_hint(errno);
 
     fprintf(stderr, "oshrun: %s: %m%s\n", what, hint);
     exit(1);

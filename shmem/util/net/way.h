@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "util/file.h"
 #include "util/net/interfaces.h"
 
 enum sy_way {
@@ -35,8 +34,11 @@ static inline unsigned sy_way_seen(int code)
     case EPERM:
     case EINVAL:
         return SY_WAY_NONE;
+    case EMFILE:
+    case ENFILE:
+        return SY_WAY_FILES;
     default:
-        return sy_file_none_left(code) ? SY_WAY_FILES : 0;
+        return 0;
     }
 }
 

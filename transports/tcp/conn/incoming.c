@@ -12,7 +12,7 @@
 
 #include "transports/tcp/ring.h"
 #include "transports/tcp/conn/pending.h"
-#include "util/file.h"
+#include "util/net/way.h"
 
 #define STRANGERS  256
 #define LOG_EVERY  (5 * TCP_SECOND)  /* at first */
@@ -139,7 +139,7 @@ bool sy_tcp_incoming_evict(struct tcp_net *net)
 /* Without a last look: what a PE has said might end what the caller is at. */
 bool sy_tcp_incoming_makes_room(struct tcp_net *net)
 {
-    if (!sy_file_none_left(errno) || !net->incoming.stranger_count)
+    if (sy_way_seen(errno) != SY_WAY_FILES || !net->incoming.stranger_count)
         return false;
     incoming_close_stranger(incoming_next_to_go(net));
     return true;

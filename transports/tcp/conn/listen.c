@@ -50,7 +50,7 @@ static uint64_t listen_timer(struct tcp_net *net, uint64_t now)
  * is: the connection would otherwise stay in the queue and keep this PE busy. */
 static bool listen_accept_failed(struct tcp_net *net, int listener, int code)
 {
-    bool descriptors = sy_file_none_left(code);
+    bool descriptors = code == EMFILE || code == ENFILE;
     struct pollfd waiting = {.fd = listener, .events = POLLIN};
 
     if (descriptors && poll(&waiting, 1, 0) <= 0)
