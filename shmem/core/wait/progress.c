@@ -419,17 +419,6 @@ static void wait_progress_on_soon(struct ev_loop *loop, ev_io *watcher, int even
     wait_progress_serve_all();
 }
 
-/* Leaves something to the next beat; false: that does not come until then. */
-static bool wait_progress_left_to_beat(uint64_t until)
-{
-    uint64_t beat = atomic_load(&beat_at);
-
-    if (!beat || beat > until)
-        return false;
-    atomic_store(&beat_asked, true);
-    return atomic_load(&beat_at) == beat;
-}
-
 /* A timer that expires before all others costs many microseconds on a virtual machine, and waking
  * the thread costs the program its processor for as long; so one that expires early enough is kept,
  * and while the application polls the beats do. Of several threads that set it at once, the last
@@ -437,10 +426,14 @@ static bool wait_progress_left_to_beat(uint64_t until)
 void sy_progress_soon(unsigned microseconds)
 {
     uint64_t now = sy_clock_ns(), wanted = now + (uint64_t)microseconds * 1000;
-    uint64_t set = atomic_load(&soon_at);
+    uint64_t set = atomic_load(&soon_at), beat = atomic_load(&beat_at);
 
     atomic_store_explicit(&sy_wait_gathered, true, memory_order_relaxed);
-    if (soon_fd < 0 || wait_progress_left_to_beat(now + (wanted - now) * BEAT_SOON_ENOUGH))
+    if (beat && beat <= now + (wanted - now) * BEAT_SOON_ENOUGH)
+        atomic_store(&beat_asked, true);
+    else
+        beat = 0;
+    if (soon_fd < 0 || (beat && beat == atomic_load(&beat_at)))
         return;
     do
         if (set && set <= wanted + EARLY_ENOUGH_NS)

@@ -141,6 +141,7 @@ struct ofi_peer {
 
     /* progress thread, see probe.c */
     uint64_t owes_since, signs, message_refused_at, transfer_refused_at;
+    unsigned silent; /* looks without a sign of it */
 };
 
 /* A message that could not be served when it came. */

@@ -171,6 +171,11 @@ static struct ofi_peer *serve_sender(struct ofi_state *ofi, const struct ofi_hea
     return peer->known && header->mac == sy_ofi_header_mac(peer, header) ? peer : NULL;
 }
 
+static const char missing[] =
+    "messages between it and this PE are missing: a connection was reset, most likely, and "
+    "libfabric does not send again what was under way; the tcp transport does "
+    "(SHMEM_TRANSPORTS=shm,tcp)";
+
 /* Whether a message of requests is the next one of its PE. An old one is a recording that a
  * stranger sends again. A PE does not skip numbers, nor send more than its window. */
 static bool serve_is_next(struct ofi_peer *peer, uint32_t number)
@@ -182,7 +187,8 @@ static bool serve_is_next(struct ofi_peer *peer, uint32_t number)
         return false;
     }
     if (number != peer->received + 1 || number - peer->told > ofi->traits.window) {
-        ofi->host->lost(peer->pe, EPROTO, "its requests do not come in their order");
+        ofi->host->lost(peer->pe, EPROTO,
+                        number != peer->received + 1 ? missing : "it does not wait for answers");
         return false;
     }
     peer->received = number;
@@ -206,7 +212,7 @@ static void serve_reply(struct ofi_peer *peer, const struct ofi_header *header)
         return;
     }
     if (!answers || header->sequence != peer->heard + 1) {
-        ofi->host->lost(peer->pe, EPROTO, "its replies do not come in their order");
+        ofi->host->lost(peer->pe, EPROTO, missing);
         return;
     }
     peer->heard = header->sequence;

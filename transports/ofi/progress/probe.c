@@ -253,9 +253,11 @@ static bool probe_is_refused(_Atomic unsigned char *taken, uint64_t *since, uint
     return refused == OFI_REFUSED_SEEN && now - *since >= REFUSED_NS;
 }
 
-/* Finds the PEs that owe something. Those without a sign of life for a while are asked, and their
- * hosts probed. Returns whether any PE owes something; *refused: one for which libfabric has long
- * taken nothing. Main endpoint locked. */
+/* Finds the PEs that owe something. Those without a sign of life for a while are asked, again and
+ * ever more seldom, and their hosts probed: where a connection is reset libfabric makes a new one,
+ * and the number of what comes next says that what was under way is missing. Returns whether any PE
+ * owes something; *refused: one for which libfabric has long taken nothing. Main endpoint locked.
+ */
 static bool probe_find(struct ofi_state *ofi, uint64_t now, bool late, int *refused)
 {
     bool any = false;
@@ -271,9 +273,10 @@ static bool probe_find(struct ofi_state *ofi, uint64_t now, bool late, int *refu
         if (late || !peer->owes_since || signs != peer->signs) {
             peer->owes_since = now;
             peer->signs = signs;
+            peer->silent = 0;
         } else if (now - peer->owes_since >= SILENT_NS) {
-            if (peer->sent == peer->acked)
-                sy_ofi_prove(peer); /* it has not been asked for anything yet */
+            if (__builtin_popcount(++peer->silent) == 1 && sy_ofi_room(peer, 0))
+                sy_ofi_push(peer, true);
             probe_want(peer, peer->owes_since);
         }
         if (probe_is_refused(&peer->message_taken, &peer->message_refused_at, now, late) ||
