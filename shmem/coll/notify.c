@@ -231,7 +231,7 @@ static uint64_t notify_value(const struct sy_notify *notify, unsigned flag, uint
 
 /* The receiver waits for the one sender of a flag, so the message leaves at once. One of many
  * senders may gather what it has for several PEs, and a root that is ahead of the others, like
- * those that pass its data on, what it has for several broadcasts. */
+ * those that pass its data on, what it has for several broadcasts, or for a barrier behind one. */
 static unsigned notify_hint(const struct sy_notify *notify, unsigned flag)
 {
     return flag == SY_NOTIFY_COUNTER || notify->ahead ? 0 : SY_PROMPT;

@@ -28,7 +28,7 @@ struct sy_notify {
     uint64_t count, begin; /* collectives before, and the scratch space they took */
     size_t at;             /* where the scratch space is */
     unsigned flags;
-    bool ahead;  /* a small broadcast: its root may be some ahead */
+    bool ahead;  /* a small broadcast of one root in a row, or of two members: who sends goes on */
     bool copies; /* up to SY_KEPT_BYTES are copied when they are sent, whoever receives them */
 };
 
