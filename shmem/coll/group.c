@@ -339,31 +339,15 @@ static void group_sync_named(const struct sy_group *group)
     }
 }
 
-/* Synchronises a team that spans nodes. When all have entered, all have left the collectives
- * before; so the next takes the beginning of the scratch space, whose pages are there and in the
- * caches. */
-static void group_sync_span(const struct sy_group *group)
-{
-    struct sy_team *team = group->team;
-    uint64_t count = team->notify.count;
-    uint64_t scratch = sy_round_up(team->notify.scratch, sy_control_scratch_size(team->slot));
-
-    if (sy_config.barrier_algorithm == SY_BARRIER_AUTO)
-        group_sync_nodes(group);
-    else
-        group_sync_named(group);
-    team->notify.free_count = count;
-    team->notify.scratch = team->notify.free_scratch = scratch;
-}
-
 static void group_sync_team(const struct sy_group *group)
 {
-    if (SY_UNLIKELY(group->team->nodes.count > 1))
-        group_sync_span(group);
-    else if (SY_LIKELY(sy_config.barrier_algorithm == SY_BARRIER_AUTO))
-        group_sync_own(group->team);
-    else
+    group->team->synced = true;
+    if (SY_UNLIKELY(sy_config.barrier_algorithm != SY_BARRIER_AUTO))
         group_sync_named(group);
+    else if (SY_UNLIKELY(group->team->nodes.count > 1))
+        group_sync_nodes(group);
+    else
+        group_sync_own(group->team);
 }
 
 /* ---- active sets ---- */

@@ -133,15 +133,21 @@ void sy_notify_settle(const struct sy_group *group)
         notify_credit_take(group);
 }
 
-/* ---- beginning ---- */
+/* ---- beginning ----
+ * When all have entered a synchronisation they have left the collectives before it. The next one
+ * takes the beginning of the scratch space, whose pages are there and in the caches. */
 
 static struct sy_notify notify_open(const struct sy_group *group, size_t scratch, uint64_t steps,
                                     int but)
 {
     struct sy_team *team = group->team;
-    uint64_t begin = sy_round_up(team->notify.scratch, SY_LINE);
     uint64_t size = sy_control_scratch_size(team->slot);
+    uint64_t begin = sy_round_up(team->notify.scratch, team->synced ? size : SY_LINE);
 
+    if (team->synced) {
+        team->notify.free_count = team->notify.count;
+        team->notify.free_scratch = begin;
+    }
     if (begin % size + scratch > size)
         begin = sy_round_up(begin, size);
     if (!notify_has_room(team, begin, scratch) && team->notify.roots)
@@ -167,6 +173,7 @@ static struct sy_notify notify_open(const struct sy_group *group, size_t scratch
     }
     team->notify.count++;
     team->notify.scratch = begin + scratch;
+    team->synced = false;
     return notify;
 }
 

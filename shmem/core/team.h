@@ -32,6 +32,7 @@ struct sy_team {
     int num_contexts;               /* as asked for at creation */
     unsigned origin;                /* a number that the teams made from it have too; 0: none */
     bool first;                     /* the first of its origin, which all others come from */
+    bool synced;                    /* all members, since the last collective in `notify` */
     unsigned slot;                  /* of the control windows */
     uint32_t turn;                  /* uses of the small buffers; its parity says which is next */
     uint32_t latency;               /* microseconds (coll/alltoall_nodes.c); 0: not known */
