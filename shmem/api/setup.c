@@ -21,6 +21,9 @@
 #include "util/log.h"
 #include "util/says.h"
 
+/* Just below what is the largest block for glibc whose pages may stay. */
+#define KEPT_BYTES (((size_t)32 << 20) - 8192)
+
 /* ---- begin and end ---- */
 
 /* A program of MPI too may leave MPI to shmem_finalize, which ends both in libraries that are made
@@ -50,6 +53,17 @@ static void setup_open_world(const char *routine, int thread_level)
     sy_world_open(thread_level);
     sy_sync_world();
     sy_callsite_asked = NULL;
+}
+
+/* glibc gives memory back to the kernel when much is free, and gets it again page by page. That
+ * costs a program that allocates the same in each iteration more than its communication, and the
+ * PEs unequally, so that they wait for each other. Freeing a large block raises these limits for
+ * good, unless mallopt or the environment has set them. */
+static void setup_keep_pages(void)
+{
+    void *volatile block = malloc(KEPT_BYTES);
+
+    free(block);
 }
 
 /* The vote comes first: a PE that completes it knows that all others are in shmem_finalize too, so
@@ -135,6 +149,7 @@ static void setup_begin(const char *routine, int thread_level)
     if (!registered)
         on_exit(setup_at_exit, NULL);
     registered = true;
+    setup_keep_pages();
     sy_world.depth = 1;
 }
 

@@ -1,7 +1,9 @@
 /* Counts the pages that the first reduction of a few bytes maps into each PE of a node. Prints the
  * maximum and the mean over all PEs, and fails where the mean is above the limit: it must not grow
- * with the number of PEs. */
+ * with the number of PEs. Then memory that a program allocates and frees again and again: it keeps
+ * its pages. */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "tests/conformance/check.h"
@@ -14,6 +16,21 @@ static long faults(void)
 
     getrusage(RUSAGE_SELF, &usage);
     return usage.ru_minflt;
+}
+
+static void iterate(int times)
+{
+    enum { BLOCKS = 3, BYTES = 256 << 10 };
+    char *volatile block[BLOCKS];
+
+    while (times--) {
+        for (int i = 0; i < BLOCKS; i++) {
+            block[i] = malloc(BYTES);
+            memset(block[i], times, BYTES);
+        }
+        for (int i = 0; i < BLOCKS; i++)
+            free(block[i]);
+    }
 }
 
 int main(int argc, char **argv)
@@ -36,6 +53,11 @@ int main(int argc, char **argv)
                shmem_n_pes(), most, mean);
         CHECK(mean <= allowed);
     }
+    iterate(1);
+    before = faults();
+    iterate(20);
+    mine = faults() - before;
+    CHECK(mine < 20);
     int status = check_end("faults");
     shmem_finalize();
     return status;
