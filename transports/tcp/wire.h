@@ -66,7 +66,7 @@ struct tcp_handshake {
 
 #define TCP_FRAME_MAX (1u << 24) /* most bytes of records in a frame */
 
-#define TCP_SHIFT 32 /* see send.c */
+#define TCP_SHIFT 64 /* see send.c */
 
 struct tcp_frame {
     uint32_t length; /* bytes of records that follow; may be 0 */

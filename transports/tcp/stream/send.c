@@ -6,7 +6,6 @@
 #include <sys/socket.h>
 
 #include "transports/tcp/stream/stream.h"
-#include "util/copy.h"
 
 #define FRAME_BYTES (256u << 10) /* a frame ends with the record that passes this */
 #define SMALL_BYTES 512          /* sent as one buffer */
@@ -45,7 +44,8 @@ bool sy_tcp_send_due(const struct tcp_stream *stream)
 }
 
 /* Whether TCP_SHIFT more bytes go ahead of a frame's payload. The kernel copies into pages of its
- * own, which the frame begins when all before it has been taken, and is as slow at it as memcpy. */
+ * own, which the frame begins when all before it has been taken. It is slow where memcpy is, and
+ * on Zen 5 too, where the place there is less than 64 bytes ahead: 4.5 GB/s instead of 7. */
 static bool send_shifts(const struct tcp_out *out, int count)
 {
     size_t ahead = sizeof out->frame;
@@ -54,7 +54,7 @@ static bool send_shifts(const struct tcp_out *out, int count)
     if (count > 1 && out->part[1].iov_len <= SY_RECORD_LONG)
         ahead += out->part[large++].iov_len;
     return large <= count && out->part[large].iov_len > SY_RECORD_LONG &&
-           sy_copy_is_slow(ahead - (uintptr_t)out->part[large].iov_base);
+           (ahead - (uintptr_t)out->part[large].iov_base) % 4096 - 1 < TCP_SHIFT - 1;
 }
 
 /* Makes the next frame: replies first, since somebody waits for them. False: nothing to say. */
