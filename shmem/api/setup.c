@@ -21,9 +21,6 @@
 #include "util/log.h"
 #include "util/says.h"
 
-/* Just below what is the largest block for glibc whose pages may stay. */
-#define KEPT_BYTES (((size_t)32 << 20) - 8192)
-
 /* ---- begin and end ---- */
 
 /* A program of MPI too may leave MPI to shmem_finalize, which ends both in libraries that are made
@@ -61,7 +58,7 @@ static void setup_open_world(const char *routine, int thread_level)
  * good, unless mallopt or the environment has set them. */
 static void setup_keep_pages(void)
 {
-    void *volatile block = malloc(KEPT_BYTES);
+    void *volatile block = malloc(((size_t)32 << 20) - 8192); /* the largest that counts */
 
     free(block);
 }

@@ -48,8 +48,9 @@ struct sy_notify_roots {
 
 static bool notify_has_room(const struct sy_team *team, uint64_t begin, size_t scratch)
 {
-    return begin + scratch <= team->notify.free_scratch + sy_control_scratch_size(team->slot) &&
-           team->notify.count < team->notify.free_count + SY_NOTIFY_COLLECTIVES;
+    return team->synced ||
+           (begin + scratch <= team->notify.free_scratch + sy_control_scratch_size(team->slot) &&
+            team->notify.count < team->notify.free_count + SY_NOTIFY_COLLECTIVES);
 }
 
 /* Who has entered a collective has left those before it. `but` (or -1) is the root of the one that
@@ -144,18 +145,15 @@ static struct sy_notify notify_open(const struct sy_group *group, size_t scratch
     uint64_t size = sy_control_scratch_size(team->slot);
     uint64_t begin = sy_round_up(team->notify.scratch, team->synced ? size : SY_LINE);
 
-    if (team->synced) {
-        team->notify.free_count = team->notify.count;
-        team->notify.free_scratch = begin;
-    }
     if (begin % size + scratch > size)
         begin = sy_round_up(begin, size);
     if (!notify_has_room(team, begin, scratch) && team->notify.roots)
         notify_learn(group, but);
     if (!notify_has_room(team, begin, scratch) && but >= 0)
         notify_credit_use(group, but);
-    if (!notify_has_room(team, begin, scratch)) {
+    if (!notify_has_room(team, begin, scratch))
         sy_group_sync(group);
+    if (team->synced) {
         team->notify.free_count = team->notify.count;
         team->notify.free_scratch = begin; /* the space that was skipped belongs to no collective */
     }

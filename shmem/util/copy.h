@@ -14,10 +14,10 @@
 
 #define SY_COPY_PIECE 1024 /* bytes, which memcpy copies without it */
 
-/* Whether that is so; ahead: the destination's address less the source's. */
-static inline bool sy_copy_is_slow(uintptr_t ahead)
+/* Whether it is ahead by less than `bytes`; ahead: the destination's address less the source's. */
+static inline bool sy_copy_is_ahead(uintptr_t ahead, unsigned bytes)
 {
-    return ahead % 4096 - 1 < 31;
+    return ahead % 4096 - 1 < bytes - 1;
 }
 
 __attribute__((unused)) static SY_NOINLINE void sy_copy_long(void *to, const void *from,
@@ -26,7 +26,7 @@ __attribute__((unused)) static SY_NOINLINE void sy_copy_long(void *to, const voi
     size_t piece = SY_COPY_PIECE, done = 0;
 
     SY_OPAQUE(piece); /* the compiler may use it where the length is constant */
-    if (sy_copy_is_slow((uintptr_t)to - (uintptr_t)from))
+    if (sy_copy_is_ahead((uintptr_t)to - (uintptr_t)from, 32))
         for (; length - done > piece; done += piece)
             memcpy((char *)to + done, (const char *)from + done, piece);
     memcpy((char *)to + done, (const char *)from + done, length - done);

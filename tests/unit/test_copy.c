@@ -40,8 +40,8 @@ START_TEST(test_places)
     static const int slow[] = {1, 8, 16, 31, PAGE + 1, PAGE + 31, 1 - PAGE}, fast[] = {0, 32, 64, 2048, -1, -16, PAGE};
 
     for (size_t i = 0; i < sizeof slow / sizeof slow[0]; i++) {
-        ck_assert(sy_copy_is_slow((uintptr_t)slow[i]));
-        ck_assert(!sy_copy_is_slow((uintptr_t)fast[i]));
+        ck_assert(sy_copy_is_ahead((uintptr_t)slow[i], 32));
+        ck_assert(!sy_copy_is_ahead((uintptr_t)fast[i], 32));
     }
 }
 END_TEST

@@ -342,13 +342,11 @@ static void wait_progress_on_beat(struct ev_loop *loop, ev_io *watcher, int even
     atomic_store(&beat_at, 0);
     atomic_store(&relieved, 0);
     progress.deserted = !polled;
-    bool asked = atomic_exchange(&beat_asked, false);
-    if (asked)
+    bool asked = atomic_exchange(&beat_asked, false), left = wait_progress_leave_to_waiting();
+    if (asked || !left)
         wait_progress_serve_all();
-    if (wait_progress_leave_to_waiting())
+    if (left)
         return;
-    if (!asked)
-        wait_progress_serve_all();
     if (!polled || progress.mode == SY_PROGRESS_THREAD) {
         wait_progress_event_mode();
         return;

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "transports/tcp/stream/stream.h"
+#include "util/copy.h"
 
 #define FRAME_BYTES (256u << 10) /* a frame ends with the record that passes this */
 #define SMALL_BYTES 512          /* sent as one buffer */
@@ -54,7 +55,7 @@ static bool send_shifts(const struct tcp_out *out, int count)
     if (count > 1 && out->part[1].iov_len <= SY_RECORD_LONG)
         ahead += out->part[large++].iov_len;
     return large <= count && out->part[large].iov_len > SY_RECORD_LONG &&
-           (ahead - (uintptr_t)out->part[large].iov_base) % 4096 - 1 < TCP_SHIFT - 1;
+           sy_copy_is_ahead(ahead - (uintptr_t)out->part[large].iov_base, TCP_SHIFT);
 }
 
 /* Makes the next frame: replies first, since somebody waits for them. False: nothing to say. */
