@@ -57,7 +57,7 @@ int main(int argc, char **argv)
     before = faults();
     iterate(20);
     mine = faults() - before;
-    CHECK(mine < 20);
+    CHECK(mine < 200);
     int status = check_end("faults");
     shmem_finalize();
     return status;
