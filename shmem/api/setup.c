@@ -52,10 +52,9 @@ static void setup_open_world(const char *routine, int thread_level)
     sy_callsite_asked = NULL;
 }
 
-/* glibc gives memory back to the kernel when much is free, and gets it again page by page. That
- * costs a program that allocates the same in each iteration more than its communication, and the
- * PEs unequally, so that they wait for each other. Freeing a large block raises these limits for
- * good, unless mallopt or the environment has set them. */
+/* glibc gives freed memory back to the kernel and gets it again page by page. That costs a program
+ * that allocates the same in each iteration more than its communication. Freeing a large block for
+ * the first time raises the limits of that, unless mallopt or the environment has set them. */
 static void setup_keep_pages(void)
 {
     void *volatile block = malloc(((size_t)32 << 20) - 8192); /* the largest that counts */
@@ -143,10 +142,11 @@ static void setup_begin(const char *routine, int thread_level)
     if (!registered)
         on_exit(setup_at_exit, NULL);
     setup_open_world(routine, thread_level);
-    if (!registered)
+    if (!registered) {
         on_exit(setup_at_exit, NULL);
+        setup_keep_pages();
+    }
     registered = true;
-    setup_keep_pages();
     sy_world.depth = 1;
 }
 
