@@ -2,9 +2,9 @@
  * data from another node and sends them on: the root on its own node, the leader on others. The
  * other members read their node's flags and data by themselves.
  *
- * Small data go through the scratch space of these members, along a binomial tree, and no member
- * waits for later ones. Large data go straight into dest in chunks, along two trees (twins.h), once
- * the receiver has reported that it has entered. */
+ * Small data go through the scratch space of these members, along a binomial tree, or that of
+ * tree.h, and no member waits for later ones. Large data go straight into dest in chunks, along two
+ * trees (twins.h), once the receiver has reported that it has entered. */
 #include "coll/broadcast.h"
 #include "coll/notify.h"
 #include "coll/spread.h"
@@ -15,6 +15,7 @@
 /* Flags. DATA: one for each tree; small data use the first. READY and those above: one for each
  * child. */
 enum { FLAG_DATA, FLAG_READY = FLAG_DATA + SY_TWINS };
+_Static_assert(FLAG_READY + SY_TREE_PLACES <= SY_NOTIFY_FLAGS, "a flag is missing for a child");
 
 static unsigned flag_ready(int twin, int child)
 {
@@ -25,6 +26,7 @@ static unsigned flag_ready(int twin, int child)
 #define LEAST_CHUNK    ((size_t)8 << 10)
 #define MOST_CHUNK     ((size_t)64 << 10)
 #define CROWD_CHUNK    ((size_t)256 << 10)
+#define MOST_STAR      ((size_t)128 << 10)
 #define CHUNKS_A_LEVEL 8
 #define CHUNKS_A_LINK  16
 
@@ -44,13 +46,18 @@ static int broadcast_nodes_speaker(const struct place *p, int node)
     return node ? sy_nodes_member(nodes, at, 0) : p->root;
 }
 
-/* The distance from this node to its child number `i` in the binomial tree, or 0: none. A node's
+/* The distance from this node to its child number `i`, or 0: none. In the binomial tree a node's
  * children are at the powers of two below its lowest bit; the one with the most nodes below it
  * comes first. */
 static int broadcast_nodes_child(const struct place *p, int i)
 {
     int distance = 1, found = 0;
 
+    if (sy_tree_fits(sy_group_nodes(p->group))) {
+        struct sy_tree tree = sy_tree_make(p->count, p->node, sy_tree_radix(p->count));
+        int child = sy_tree_child(&tree, (unsigned)i);
+        return child < 0 ? 0 : child - p->node;
+    }
     while (distance < p->count && !(p->node & distance))
         distance *= 2;
     for (distance /= 2; distance; distance /= 2)
@@ -134,17 +141,29 @@ struct halves {
     struct sy_twin twin[SY_TWINS];
     size_t begin[SY_TWINS + 1];
     size_t chunk;
+    bool star; /* the first tree is one of the root and its children, all others */
 };
 
-/* Very large data go along a chain, whole: see SY_STEADY_BYTES. Where nodes share processors the
- * work of messages is what counts, so data go along one tree, whole. */
+/* Where nodes share processors the work of messages is what counts, so data go along one tree,
+ * whole: of two levels, as small data do, until sending takes longer than the turns of a relay. */
+static void broadcast_nodes_plan_crowd(const struct place *p, struct halves *h, size_t length)
+{
+    *h = (struct halves){.begin = {0, length, length}, .chunk = CROWD_CHUNK};
+    h->star = length <= MOST_STAR && p->count <= sy_tree_radix(p->count);
+    h->twin[0] = sy_twin_make(p->count, p->node, 0);
+    if (h->star)
+        h->twin[0] = (struct sy_twin){.parent = p->node ? 0 : -1,
+                                      .which = p->node - 1,
+                                      .children = p->node ? 0 : p->count - 1};
+}
+
+/* Very large data go along a chain, whole: see SY_STEADY_BYTES. */
 static void broadcast_nodes_plan(const struct place *p, struct halves *h, size_t length)
 {
     size_t half = sy_round_up((length + SY_TWINS - 1) / SY_TWINS, SY_LINE);
 
     if (sy_tree_fits(sy_group_nodes(p->group))) {
-        *h = (struct halves){.begin = {0, length, length}, .chunk = CROWD_CHUNK};
-        h->twin[0] = sy_twin_make(p->count, p->node, 0);
+        broadcast_nodes_plan_crowd(p, h, length);
         return;
     }
     if (length / (size_t)p->count >= SY_STEADY_BYTES || p->count == 2) {
@@ -188,8 +207,8 @@ static bool broadcast_nodes_send_on(const struct place *p, const struct halves *
     for (int i = 0; bytes && i < h->twin[twin].children; i++) {
         if (first == 1)
             sy_notify_await(&h->notify, flag_ready(twin, i), 1);
-        stays |= sy_notify_dest_start(&h->notify,
-                                      broadcast_nodes_speaker(p, h->twin[twin].child[i]), dest + at,
+        int child = h->star ? i + 1 : h->twin[twin].child[i];
+        stays |= sy_notify_dest_start(&h->notify, broadcast_nodes_speaker(p, child), dest + at,
                                       from + at, bytes, FLAG_DATA + (unsigned)twin, step);
     }
     return stays;
@@ -260,7 +279,7 @@ static void broadcast_nodes_into_dest(const struct place *p, char *dest, const c
     broadcast_nodes_plan(p, &h, length);
     uint64_t steps = broadcast_nodes_steps(&h, 0); /* the second half has no more */
     h.notify = sy_notify_open_broadcast(p->group, 0, steps, p->root);
-    h.notify.copies = sy_tree_fits(sy_group_nodes(p->group));
+    sy_notify_keep(&h.notify, length);
     if (me == p->root)
         broadcast_nodes_feed(p, &h, dest, source, steps);
     else if (me == broadcast_nodes_speaker(p, p->node))

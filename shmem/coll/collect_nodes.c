@@ -95,7 +95,8 @@ _Static_assert(FLAG_DOWN >= SY_TREE_PLACES, "a flag is missing for the tree");
  * with node 0's parts. */
 static void collect_nodes_gather_along_tree(const struct parts *p, const struct sy_notify *notify)
 {
-    struct sy_tree tree = sy_tree_make(p->nodes->count, p->nodes->mine);
+    struct sy_tree tree = sy_tree_make(p->nodes->count, p->nodes->mine,
+                                       sy_tree_radix(p->nodes->count));
     const char *scratch = sy_notify_own(notify);
     size_t at = collect_nodes_own_offset(p), all = collect_nodes_bytes_of(p, 0, tree.count);
     unsigned children = sy_tree_children(&tree);
@@ -233,7 +234,7 @@ static void collect_nodes_spread_parts(const struct parts *p, size_t total, bool
     bool tells = p->offset; /* else all have the same source */
     struct sy_notify notify = sy_notify_open(p->group, staged ? total : 0, steps);
 
-    notify.copies = tree;
+    sy_notify_keep(&notify, total);
     const struct sy_spread spread = {.notify = &notify,
                                      .dest = dest,
                                      .piece = collect_nodes_piece,

@@ -273,7 +273,7 @@ static void group_disseminate(const struct sy_group *group, int count, int me, i
 static void group_sync_leaders_in_tree(const struct sy_group *group)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
-    struct sy_tree tree = sy_tree_make(nodes->count, nodes->mine);
+    struct sy_tree tree = sy_tree_make(nodes->count, nodes->mine, sy_tree_radix(nodes->count));
     struct sy_control_team *mine = group_own_control(group);
     uint64_t stamp = group->team->stamp;
     unsigned children = sy_tree_children(&tree);

@@ -12,12 +12,14 @@
 #include <string.h>
 
 #include "coll/notify.h"
+#include "coll/tree.h"
 #include "core/fatal.h"
 #include "core/memory/control.h"
 #include "core/rma.h"
 #include "core/wait/wait.h"
 
-#define SHORT ((size_t)32 << 10) /* bytes of a source that is copied */
+#define SHORT         ((size_t)32 << 10)  /* bytes of a source that is copied */
+#define MOST_IN_CACHE ((size_t)512 << 10) /* of a collective's data, with copies for messages */
 
 SY_INLINE struct sy_control_team *notify_control(const struct sy_notify *notify, int member)
 {
@@ -201,6 +203,15 @@ struct sy_notify sy_notify_open_broadcast(const struct sy_group *group, size_t s
     return notify;
 }
 
+/* With several receivers each would wait for the copy that is made for the one before. But where
+ * processors are short, word that data have arrived is a message more, for which the sender would
+ * wait longer, unless copies of much data push each other out of the caches. */
+void sy_notify_keep(struct sy_notify *notify, size_t total)
+{
+    if (sy_tree_fits(sy_group_nodes(notify->group)))
+        notify->keeps = total <= MOST_IN_CACHE ? SY_KEPT_PROMPT : SY_KEPT_BYTES;
+}
+
 void sy_notify_met(const struct sy_notify *notify)
 {
     notify->group->team->notify.free_count = notify->count;
@@ -266,18 +277,15 @@ void sy_notify_raise(const struct sy_notify *notify, int member, unsigned flag, 
         atomic_store_explicit(notify_word_of(there, notify, flag), value, memory_order_release);
 }
 
-/* Whether word is awaited that data have arrived. Between two nodes the sender of more has nothing
- * else to do, and a copy made while they travel is done before that word comes. With more receivers
- * each would wait for the copy that is made for the one before; but where processors are short that
- * word is a message more, for which the sender would wait longer (`copies`). */
+/* Whether word is awaited that data have arrived. Between two nodes the sender has nothing else to
+ * do, and a copy made while data travel is done before that word comes. */
 static bool notify_stays(const struct sy_notify *notify, int pe, size_t length, unsigned flag)
 {
     bool two = sy_group_nodes(notify->group)->count == 2;
-    size_t kept = two && flag != SY_NOTIFY_COUNTER ? SY_KEPT_PROMPT : SY_KEPT_BYTES;
+    size_t most = flag == SY_NOTIFY_COUNTER ? SY_KEPT_BYTES : SY_KEPT_PROMPT;
 
-    if (length <= SHORT)
-        return false;
-    return length > kept || !(two || notify->copies) || !sy_control_keeps(pe);
+    return length > SHORT &&
+           (length > most || (!two && length > notify->keeps) || !sy_control_keeps(pe));
 }
 
 bool sy_notify_dest_start(const struct sy_notify *notify, int member, void *dest,

@@ -28,8 +28,8 @@ struct sy_notify {
     uint64_t count, begin; /* collectives before, and the scratch space they took */
     size_t at;             /* where the scratch space is */
     unsigned flags;
-    bool ahead;  /* a small broadcast of one root in a row, or of two members: who sends goes on */
-    bool copies; /* up to SY_KEPT_BYTES are copied when they are sent, whoever receives them */
+    size_t keeps; /* a message to dest of up to so many bytes is copied when it is sent */
+    bool ahead;   /* a small broadcast of one root in a row, or of two members: who sends goes on */
 };
 
 /* How many of `length` bytes are sent at a time: at most `most`. Two members send all at once: none
@@ -45,9 +45,13 @@ static inline size_t sy_notify_chunk(const struct sy_group *group, size_t length
  * have left it. */
 struct sy_notify sy_notify_open(const struct sy_group *group, size_t scratch, uint64_t steps);
 
-/* The same for a broadcast. Its root has entered it before anybody has its data: so where each
- * member was the root of one lately, all know of all which ones they have left, and nobody
- * synchronises. With scratch space, of several members: nothing is sent to the root. */
+/* For a collective that sends some of `total` bytes to each node: has messages copied when they are
+ * sent, where that costs less than to wait for word that they have arrived. */
+void sy_notify_keep(struct sy_notify *notify, size_t total);
+
+/* The same as sy_notify_open for a broadcast. Its root has entered it before anybody has its data:
+ * so where each member was the root of one lately, all know of all which ones they have left, and
+ * nobody synchronises. With scratch space, of several members: nothing is sent to the root. */
 struct sy_notify sy_notify_open_broadcast(const struct sy_group *group, size_t scratch,
                                           uint64_t steps, int root);
 

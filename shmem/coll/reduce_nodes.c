@@ -28,6 +28,7 @@ struct exchange {
     struct sy_notify notify;
     struct sy_operation op;
     size_t count, length, part; /* part: bytes from a part to the next */
+    int radix;                  /* of the tree */
     char *scratch;
 };
 
@@ -84,7 +85,7 @@ static void reduce_nodes_exchange(const struct exchange *x, const struct sy_pair
 static void reduce_nodes_along_tree(const struct exchange *x)
 {
     const struct sy_nodes *nodes = sy_group_nodes(x->notify.group);
-    struct sy_tree tree = sy_tree_make(nodes->count, nodes->mine);
+    struct sy_tree tree = sy_tree_make(nodes->count, nodes->mine, x->radix);
     unsigned children = sy_tree_children(&tree);
 
     for (unsigned place = 0; place < children; place++) {
@@ -113,11 +114,21 @@ void sy_reduce_scratch(const struct sy_notify *notify, size_t offset, struct sy_
 }
 
 /* The parts in a leader's scratch space: the same number on all, since all take the same space. */
-static size_t reduce_nodes_parts(const struct sy_nodes *nodes, const struct sy_pairs *p)
+static size_t reduce_nodes_parts(const struct sy_nodes *nodes, const struct sy_pairs *p, int radix)
 {
-    const struct sy_tree first = sy_tree_make(nodes->count, 0); /* has the most children */
+    const struct sy_tree first = sy_tree_make(nodes->count, 0, radix); /* has the most children */
 
     return PART_ROUND + (sy_tree_fits(nodes) ? sy_tree_children(&first) : (unsigned)p->rounds);
+}
+
+/* The tree's radix for parts of some bytes: of many children not all may have room for theirs. */
+static int reduce_nodes_radix(const struct sy_group *group, const struct sy_pairs *p, size_t part)
+{
+    const struct sy_nodes *nodes = sy_group_nodes(group);
+    int radix = sy_tree_radix(nodes->count);
+
+    return reduce_nodes_parts(nodes, p, radix) * part <= sy_notify_room(group) ? radix
+                                                                               : SY_TREE_RADIX;
 }
 
 /* Bytes that go through the leaders' scratch space at a time: all parts must fit into it. More
@@ -125,7 +136,7 @@ static size_t reduce_nodes_parts(const struct sy_nodes *nodes, const struct sy_p
 static size_t reduce_nodes_piece_bytes(const struct sy_group *group, const struct sy_pairs *p)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
-    size_t each = sy_notify_room(group) / reduce_nodes_parts(nodes, p);
+    size_t each = sy_notify_room(group) / reduce_nodes_parts(nodes, p, SY_TREE_RADIX);
     size_t most = sy_tree_fits(nodes) ? 8192 : nodes->count == 2 ? 32768 : 16384;
 
     return (each < most ? each : most) / SY_LINE * SY_LINE;
@@ -139,7 +150,8 @@ static void reduce_nodes_few_piece(const struct sy_group *group, struct sy_opera
     struct exchange x = {.op = op, .count = count, .length = count * op.size};
 
     x.part = sy_round_up(x.length, SY_LINE);
-    x.notify = sy_notify_open(group, reduce_nodes_parts(nodes, pairs) * x.part, 1);
+    x.radix = reduce_nodes_radix(group, pairs, x.part);
+    x.notify = sy_notify_open(group, reduce_nodes_parts(nodes, pairs, x.radix) * x.part, 1);
     x.scratch = sy_notify_mate(&x.notify, 0);
     sy_copy_bytes(sy_notify_own(&x.notify), source, x.length);
     sy_group_gather(group);

@@ -243,7 +243,7 @@ _Static_assert(FLAG_LET >= SY_TREE_PLACES, "a flag is missing for the tree");
 
 static struct sy_tree spread_tree(const struct sy_spread *s, int node)
 {
-    return sy_tree_make(sy_group_nodes(s->notify->group)->count, node);
+    return sy_tree_make(sy_group_nodes(s->notify->group)->count, node, SY_TREE_RADIX);
 }
 
 /* What a node sends up: its own block and those of the nodes below it. */

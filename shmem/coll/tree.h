@@ -21,23 +21,23 @@
 #define SY_TREE_PLACES (12 * (SY_TREE_RADIX - 1))
 
 struct sy_tree {
-    int count, me;
+    int count, me, radix;
     int parent;     /* the first one's is -1 */
     unsigned place; /* which of its parent's children this one is */
     long span;      /* parties below it are nearer than this */
 };
 
-static inline struct sy_tree sy_tree_make(int count, int me)
+static inline struct sy_tree sy_tree_make(int count, int me, int radix)
 {
-    struct sy_tree t = {.count = count, .me = me, .parent = -1, .span = 1};
+    struct sy_tree t = {.count = count, .me = me, .radix = radix, .parent = -1, .span = 1};
     unsigned level = 0;
 
-    for (; t.span < count; t.span *= SY_TREE_RADIX, level++) {
-        int digit = (int)(me / t.span % SY_TREE_RADIX);
+    for (; t.span < count; t.span *= radix, level++) {
+        int digit = (int)(me / t.span % radix);
         if (!digit)
             continue;
         t.parent = (int)(me - digit * t.span);
-        t.place = level * (SY_TREE_RADIX - 1) + (unsigned)digit - 1;
+        t.place = level * (unsigned)(radix - 1) + (unsigned)digit - 1;
         break;
     }
     return t;
@@ -47,10 +47,11 @@ static inline struct sy_tree sy_tree_make(int count, int me)
  * parties below them. */
 static inline int sy_tree_child(const struct sy_tree *t, unsigned place)
 {
+    unsigned places = (unsigned)t->radix - 1; /* in a level */
     long step = 1;
 
-    for (; place >= SY_TREE_RADIX - 1; place -= SY_TREE_RADIX - 1)
-        step *= SY_TREE_RADIX;
+    for (; place >= places; place -= places)
+        step *= t->radix;
     long child = t->me + (long)(place + 1) * step;
     return step < t->span && child < t->count ? (int)child : -1;
 }
@@ -75,6 +76,19 @@ static inline int sy_tree_below(const struct sy_tree *t)
 static inline bool sy_tree_fits(const struct sy_nodes *nodes)
 {
     return sy_world.nodes_crowd && nodes->count > 2;
+}
+
+/* The radix for small data between `count` nodes. Each level of a tree costs a turn of all who
+ * share the processors, so where these are two or fewer, of one host, all others are the first
+ * one's children: it has their messages handled while others could do little else. With more
+ * processors they would wait for it, and with several hosts its line would carry what one message
+ * to each host could. */
+static inline int sy_tree_radix(int count)
+{
+    bool flat = sy_world.crowd_processors && sy_world.crowd_processors <= 2 &&
+                count <= SY_TREE_PLACES + 1;
+
+    return flat ? SY_TREE_PLACES + 1 : SY_TREE_RADIX;
 }
 
 #endif

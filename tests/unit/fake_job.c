@@ -507,7 +507,8 @@ static void fake_begin(uint64_t seed, int npes)
     sy_world = (struct sy_world){.npes = npes,
                                  .depth = 1,
                                  .thread_level = SHMEM_THREAD_MULTIPLE,
-                                 .nodes_crowd = sy_world.nodes_crowd}; /* the test's choice */
+                                 .nodes_crowd = sy_world.nodes_crowd, /* the test's choice, and the next */
+                                 .crowd_processors = sy_world.crowd_processors};
     sy_hot = (struct sy_hot){.npes = (unsigned)npes, .carries = true, .looks = SY_LOOKS_POLL_ALL};
     sy_hot.heap.length = FAKE_HEAP;
     sy_windows.count = 2;

@@ -350,16 +350,29 @@ START_TEST(teams)
 END_TEST
 
 /* Nodes outnumber processors: small data go along trees. */
-START_TEST(short_of_processors)
+static void run_short_of_processors(const struct placement *p)
 {
     sy_world.nodes_crowd = true;
     set_rounds(30);
-    run_all(&placements[_i], "storm along trees", 1, storm);
-    run_all(&placements[_i], "broadcasts along trees", 1, one_after_the_other);
-    if (placements[_i].npes > 1) {
-        run_all(&placements[_i], "teams along trees", 1, storm_of_teams);
-        run_all(&placements[_i], "active sets, few pairs", 1, storm_of_sets);
+    run_all(p, "storm along trees", 1, storm);
+    run_all(p, "broadcasts along trees", 1, one_after_the_other);
+    if (p->npes > 1) {
+        run_all(p, "teams along trees", 1, storm_of_teams);
+        run_all(p, "active sets, few pairs", 1, storm_of_sets);
     }
+}
+
+START_TEST(short_of_processors)
+{
+    run_short_of_processors(&placements[_i]);
+}
+END_TEST
+
+/* And all are below the first, up to a number. */
+START_TEST(two_processors)
+{
+    sy_world.crowd_processors = 2;
+    run_short_of_processors(&placements[_i]);
 }
 END_TEST
 
@@ -633,6 +646,7 @@ static void add_loops(Suite *suite)
     tcase_add_loop_test(jobs, all_routines, 0, PLACEMENTS);
     tcase_add_loop_test(jobs, teams, 0, PLACEMENTS);
     tcase_add_loop_test(jobs, short_of_processors, 0, PLACEMENTS);
+    tcase_add_loop_test(jobs, two_processors, 0, PLACEMENTS);
     tcase_add_loop_test(jobs, active_sets, 0, PLACEMENTS);
     tcase_add_loop_test(jobs, flags_are_used_again, 0, PLACEMENTS);
     tcase_add_loop_test(named, algorithms_by_name, 0, ALGORITHMS);

@@ -205,10 +205,12 @@ static int start_places_by_processors_then_domain(const void *a, const void *b)
 
 int sy_places_find_crowd(sy_location_of *of, struct sy_error *err)
 {
-    int npes = sy_world.npes, domains = 0;
+    int npes = sy_world.npes, domains = 0, most = 0;
     struct domain_processors *all;
+    bool one_host = true;
 
     sy_world.nodes_crowd = false;
+    sy_world.crowd_processors = 0;
     if (places.nodes == 1 && places.mapped[0])
         return 0;
     all = calloc((size_t)npes, sizeof *all);
@@ -220,6 +222,8 @@ int sy_places_find_crowd(sy_location_of *of, struct sy_error *err)
             .processors = sy_hash(&p->set, sizeof p->set, of(pe)->host),
             .domain = sy_world_domain(pe),
             .count = p->in_quota && p->in_quota < p->in_set ? p->in_quota : p->in_set};
+        one_host &= of(pe)->host == of(0)->host;
+        most = all[pe].count > most ? all[pe].count : most;
     }
     qsort(all, (size_t)npes, sizeof *all, start_places_by_processors_then_domain);
     for (int i = 0; i < npes; i++) {
@@ -227,6 +231,8 @@ int sy_places_find_crowd(sy_location_of *of, struct sy_error *err)
         domains = anew ? 1 : domains + (all[i].domain != all[i - 1].domain);
         sy_world.nodes_crowd |= domains > all[i].count;
     }
+    if (sy_world.nodes_crowd && one_host)
+        sy_world.crowd_processors = most;
     free(all);
     return 0;
 }

@@ -11,13 +11,14 @@
 
 struct sy_world {
     int pe, npes;
-    int node, nodes;  /* index of this PE's node, number of nodes */
-    int local;        /* index of this PE on its node */
-    int node_size;    /* PEs on this node */
-    int *node_pe;     /* node_size PE numbers, ascending */
-    bool nodes_crowd; /* on some host those with mapped memory outnumber its processors; all PEs
-                         know the same */
-    char host[72];    /* this machine's name */
+    int node, nodes;      /* index of this PE's node, number of nodes */
+    int local;            /* index of this PE on its node */
+    int node_size;        /* PEs on this node */
+    int *node_pe;         /* node_size PE numbers, ascending */
+    bool nodes_crowd;     /* on some host those with mapped memory outnumber its processors; all PEs
+                             know the same */
+    int crowd_processors; /* where they do, and are all on one host: its processors; else 0 */
+    char host[72];        /* this machine's name */
     struct sy_job job;
     int depth;               /* shmem_init calls not yet matched by shmem_finalize */
     int thread_level;        /* SHMEM_THREAD_ of the current initialisation */
