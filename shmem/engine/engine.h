@@ -40,7 +40,6 @@
 #include "engine/producer.h"
 #include "engine/tx.h"
 
-struct sy_engine;
 struct sy_engine_ctx;
 
 /* Element puts to consecutive places that are being joined (combine.c). Written by the producer, or

@@ -44,7 +44,6 @@
 #include "util/bits.h"
 
 struct sy_stream_op;
-struct sy_point;
 
 /* What a step of an operation returns: the operation is done; step again; do not step before
  * sy_stream_wake. */

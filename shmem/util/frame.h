@@ -75,8 +75,6 @@ void sy_frames_in_free(struct sy_frames_in *in);
 
 enum { SY_FRAMES_SMALL = 1 << 20 /* bytes of a frame from which on it counts as large */ };
 
-struct sy_outgoing;
-
 struct sy_frames_out {
     bool pipe; /* else it is a socket */
     struct sy_outgoing *first, **last;

@@ -40,8 +40,6 @@ struct sy_file_value {
     bool secret;  /* the user that started this program may not read the file */
 };
 
-struct sy_option_string;
-
 struct sy_options {
     struct sy_option_entry *entry; /* in the order their tables were added */
     size_t entries;

@@ -13,14 +13,11 @@
 #include <sys/types.h>
 
 #include "bootstrap/launcher/daemon/child.h"
-#include "bootstrap/control/frames.h"
 #include "bootstrap/launcher/daemon/reaper.h"
 #include "bootstrap/launcher/stdio/pe_input.h"
 #include "bootstrap/launcher/link.h"
 #include "bootstrap/launcher/stdio/pe_output.h"
 #include "bootstrap/launcher/spec.h"
-
-struct sy_daemon;
 
 /* A PE as its host sees it. */
 struct sy_local_pe {

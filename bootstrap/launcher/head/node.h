@@ -12,8 +12,6 @@
 #include "bootstrap/launcher/silence.h"
 #include "bootstrap/launcher/stdio/forward.h"
 
-struct sy_run;
-
 enum sy_node_state {
     SY_NODE_WAITS,    /* not begun: only some commands run at a time */
     SY_NODE_CALLED,   /* its command runs */

@@ -6,8 +6,6 @@
 
 #include "bootstrap/launcher/options/flags.h"
 
-struct sy_flag;
-
 struct sy_parser {
     struct sy_flags *flags;
     struct sy_app *app; /* whose options are being read */

@@ -6,8 +6,6 @@
 
 #include "bootstrap/launcher/stdio/out_file.h"
 
-struct sy_file;
-
 struct sy_outputs {
     struct ev_loop *loop;
     struct sy_out_file out, err;

@@ -12,8 +12,6 @@
 
 #include "util/bits.h"
 
-struct sy_allocator;
-
 struct sy_heap {
     char name[32]; /* for messages */
     bool told[3];  /* reported on this PE: no such alignment; full; had here, but not elsewhere */

@@ -25,8 +25,6 @@ enum {
     SY_WINDOWS_START = SY_WINDOW_DATA + SY_STATICS_RANGES /* most that are there from the start */
 };
 
-struct sy_heap;
-
 struct sy_window_entry {
     struct sy_region own;
     char **peer;                 /* npes bases in this process; NULL: there is no such window */

@@ -81,8 +81,6 @@ enum sy_collect_algorithm {
 
 extern struct sy_config sy_config;
 
-struct sy_options;
-
 /* Reads files and environment into sy_config; of files only `file`, unless it is NULL. May be
  * called again (re-initialisation). Returns the option set, to which plugins' tables are added, or
  * NULL with err. */

@@ -25,7 +25,6 @@
 #include <stdbool.h>
 #include <switchyard/transport.h>
 
-struct ofi_state;
 struct ofi_peer;
 
 #define OFI_NONCE      6    /* bytes */

@@ -23,8 +23,6 @@
 #include "transports/tcp/conn/watch.h"
 #include "transports/tcp/settings.h"
 
-struct tcp;
-struct tcp_stream;
 struct tcp_net;
 
 /* How far a side has applied the other side's channels; and its UDP port for what is said beside

@@ -12,9 +12,6 @@
 #include "transports/tcp/conn/candidates.h"
 #include "transports/tcp/conn/handshake.h"
 
-struct tcp_attempt;
-struct tcp_incoming_chunk;
-
 struct tcp_pending {
     struct tcp_net *net;
     struct tcp_watch watch;

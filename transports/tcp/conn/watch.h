@@ -10,8 +10,6 @@
 
 #define TCP_EVENTS 32 /* of one epoll_wait */
 
-struct tcp_watches;
-
 /* A descriptor in the set. */
 struct tcp_watch {
     int fd;

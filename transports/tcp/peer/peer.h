@@ -35,8 +35,6 @@
 #define TCP_AWAIT_BYTES 16
 #define TCP_STREAM_MAPS 5 /* mappings of a stream: two rings, each twice, and replies */
 
-struct tcp;
-
 /* A stream to a process, with what this layer has of it. The one of number 0 stands for the process
  * and is made with the first operation; others, for parts of large transfers, with the first large
  * one. */

@@ -11,7 +11,6 @@
 #include "transports/tcp/conn/watch.h"
 
 struct tcp;
-struct tcp_peer;
 struct tcp_stream;
 
 #define TCP_HOT 2 /* streams that are read without asking */

@@ -29,8 +29,6 @@
 
 enum tcp_channel { TCP_REQUESTS, TCP_REPLIES };
 
-struct tcp_stream;
-
 /* What the layer above is called for. Under the poll lock, but for `sent`. */
 struct tcp_stream_user {
     /* Applies what has come on a channel (the index), counts whole records in `applied`, and
