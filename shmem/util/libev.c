@@ -12,6 +12,7 @@
 
 #include "util/denied.h"
 #include "util/error.h"
+#include "util/file.h"
 
 #ifdef SY_BUILTIN_PLUGIN
 #define DIRECT(name) .name##_function = ev_##name,
@@ -90,10 +91,8 @@ struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *er
         no_epoll = -libev_try_epoll(epoll, event);
     if (!rc && (no_epoll == EMFILE || no_epoll == ENFILE))
         rc = no_epoll;
-    if (epoll >= 0)
-        close(epoll);
-    if (event >= 0)
-        close(event);
+    sy_file_close(&epoll);
+    sy_file_close(&event);
     if (!rc) {
         libev_die = die;
         sy_libev.set_allocator_function(libev_resize);

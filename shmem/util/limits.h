@@ -40,8 +40,7 @@ static inline unsigned long sy_limits_files(unsigned long more, unsigned long *f
     getrlimit(RLIMIT_NOFILE, &limit);
     unsigned long needed = (lowest < 0 ? (unsigned long)limit.rlim_cur : (unsigned long)lowest) +
                            more + SY_LIMITS_FILES;
-    if (lowest >= 0)
-        close(lowest);
+    sy_file_close(&lowest);
     if (limit.rlim_cur < needed) {
         limit.rlim_cur = needed < limit.rlim_max ? (rlim_t)needed : limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);

@@ -64,8 +64,7 @@ void sy_shm_late_stop(struct shm_state *shm)
     atomic_store(&shm->late.ending, true);
     sy_shm_service_ring(shm->late.bell);
     pthread_join(shm->late.thread, NULL);
-    close(shm->late.bell);
-    shm->late.bell = -1;
+    sy_file_close(&shm->late.bell);
 }
 
 int sy_shm_late_key(struct shm_state *shm, struct shm_key *key, struct sy_error *err)

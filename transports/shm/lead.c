@@ -233,8 +233,7 @@ static int lead_send(struct lead *l, struct member *m, struct shm_batch *batch)
         if (rc) {
             l->shm->host->log(SY_LOG_DEBUG, "shm", "PE %d has left the exchange: %s",
                               m->holding.record.pe, strerror(-rc));
-            close(m->socket);
-            m->socket = -1;
+            sy_file_close(&m->socket);
         }
     }
     return moved;

@@ -12,6 +12,7 @@
 #include "core/wait/wait.h"
 #include "util/denied.h"
 #include "util/error.h"
+#include "util/file.h"
 
 struct sy_sleep sy_sleep;
 
@@ -27,9 +28,7 @@ int sy_sleep_open(struct sy_error *err)
 
 void sy_sleep_close(void)
 {
-    if (wake_fd >= 0)
-        close(wake_fd);
-    wake_fd = -1;
+    sy_file_close(&wake_fd);
 }
 
 /* The wake-up descriptor first, then those of open transports, which become fewer at the end. */

@@ -58,8 +58,7 @@ static bool listen_accept_failed(struct tcp_net *net, int listener, int code)
     if (descriptors && sy_tcp_incoming_evict(net))
         return true;
     if (descriptors && net->reserve >= 0) {
-        close(net->reserve);
-        net->reserve = -1;
+        sy_file_close(&net->reserve);
         net->full = sy_tcp_now();
         return true;
     }
