@@ -45,15 +45,19 @@ void sy_run_check_done(struct sy_run *run)
         ev_break(run->loop, EVBREAK_ALL);
 }
 
-void sy_run_pe_gone(struct sy_pe *pe)
+void sy_run_host_gone(const struct sy_node *node)
 {
-    if (pe->alive) {
-        pe->alive = false;
-        pe->run->living--;
-    }
-    if (pe->started) {
-        sy_forward_put(&pe->out, "", 0);
-        sy_forward_put(&pe->err, "", 0);
+    for (int i = 0; i < node->run->npes; i++) {
+        struct sy_pe *pe = &node->run->pes[i];
+
+        if (pe->node == node && pe->alive) {
+            pe->alive = false;
+            pe->run->living--;
+        }
+        if (pe->node == node && pe->started) {
+            sy_forward_put(&pe->out, "", 0);
+            sy_forward_put(&pe->err, "", 0);
+        }
     }
 }
 

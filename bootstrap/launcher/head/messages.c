@@ -414,14 +414,9 @@ static void messages_trouble(struct sy_node *node, int status, const char *what)
 /* Takes the last frame of a host. No more output will come to complete a line. */
 static void messages_finished(struct sy_node *node)
 {
-    struct sy_run *run = node->run;
-
     node->state = SY_NODE_FINISHED;
-    for (int pe = 0; pe < run->npes; pe++) {
-        if (run->pes[pe].node == node)
-            sy_run_pe_gone(&run->pes[pe]);
-    }
-    sy_run_check_done(run);
+    sy_run_host_gone(node);
+    sy_run_check_done(node->run);
 }
 
 /* Whether all PEs of a node have started, or the job is ending anyway. */

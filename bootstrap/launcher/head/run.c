@@ -294,10 +294,7 @@ static void head_run_host_lost(struct sy_node *node, const char *why)
     struct sy_run *run = node->run;
     bool ending = run->ending.begun;
 
-    for (int pe = 0; pe < run->npes; pe++) {
-        if (run->pes[pe].node == node)
-            sy_run_pe_gone(&run->pes[pe]);
-    }
+    sy_run_host_gone(node);
     sy_run_check_gone(run);
     if (!why)
         return;

@@ -137,8 +137,8 @@ void sy_run_say_later(struct sy_run *run);
 int sy_run_job(const struct sy_flags *flags, const struct sy_placement *placement, bool slurm,
                const struct sy_child_plan *plan);
 
-/* A PE has ended, or no more messages will come from it. */
-void sy_run_pe_gone(struct sy_pe *pe);
+/* No more messages will come from the PEs of a host. */
+void sy_run_host_gone(const struct sy_node *node);
 
 /* To be called when PEs have ended or a host is up: checks whether the last one has gone. */
 void sy_run_check_gone(struct sy_run *run);
