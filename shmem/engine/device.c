@@ -1,8 +1,7 @@
 /* See device.h. */
 #include "engine/device.h"
 
-/* Whether a header names memory of a device of this PE. A PE that serves its node has no copies of
- * others' devices. */
+/* A PE that serves its node has no copies of others' devices. */
 bool sy_device_is(const struct sy_regions *regions, uint64_t header)
 {
     const struct sy_host *host = regions->host;

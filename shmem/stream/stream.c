@@ -143,8 +143,7 @@ void sy_stream_completed(struct sy_stream *stream, uint64_t count)
     }
 }
 
-/* Ends the job where a function of a stream waits for what can never end: functions run one after
- * another, whatever their streams. */
+/* Functions run one after another, whatever their streams. */
 void sy_stream_check_wait(const struct sy_stream *stream, size_t calls, const char *routine)
 {
     const struct sy_stream *serves = sy_worker_serves();

@@ -57,7 +57,7 @@ void sy_tcp_ring_close(struct tcp_ring *ring)
     *ring = (struct tcp_ring){NULL, 0};
 }
 
-/* Gives a ring's pages back. A kernel that cannot do it keeps them; that is no error. */
+/* A kernel that cannot do it keeps the pages; that is no error. */
 void sy_tcp_ring_trim(const struct tcp_ring *ring)
 {
     madvise(ring->base, ring->size, MADV_REMOVE);

@@ -314,8 +314,7 @@ const struct sy_route_drop *sy_routes_dropped(unsigned i)
     return i < drops ? &dropped[i] : NULL;
 }
 
-/* Whether the last open transport reaches all PEs of the node. Not if rules may prefer a later one
- * there. */
+/* Rules may prefer a later one there. */
 bool sy_routes_span_node(void)
 {
     return sy_routes.count &&

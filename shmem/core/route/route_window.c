@@ -109,7 +109,6 @@ static int route_window_connect(const struct sy_route_job *job, unsigned i, unsi
     return rc ? sy_fail(err, -rc, "transport %s: %s", t->plugin.name, why.text) : 0;
 }
 
-/* Exchanges the keys, where there are any, and hands them to the transports. */
 int sy_route_connect_windows(const struct sy_route_job *job, double seconds, struct sy_error *err)
 {
     size_t npes = (size_t)sy_world.npes, stride = route_window_keys_length(job, job->count);

@@ -397,8 +397,7 @@ uint32_t sy_wait_rest(uint64_t *since, const char *where)
     return LOOKS_AFTER_REST;
 }
 
-/* Polls after a wait that was over at once, now and then: else what a program sends that passes
- * many such waits would stay gathered. */
+/* Else what a program sends that passes many such waits would stay gathered. */
 void sy_wait_passed(void)
 {
     static _Thread_local uint64_t passed_at;

@@ -18,8 +18,7 @@ static int io_slice(double seconds)
     return seconds * 1000 >= SLICE ? SLICE : (int)(seconds * 1000) + 1;
 }
 
-/* Waits for a descriptor, a second at a time. A second that took much longer shows that the process
- * was stopped: the deadline moves by that time. */
+/* A second at a time: one that took much longer shows that the process was stopped. */
 int sy_net_wait(int fd, short events, double *deadline)
 {
     struct pollfd wait = {.fd = fd, .events = events};

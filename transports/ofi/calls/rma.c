@@ -50,7 +50,7 @@ static void end_transfer(struct ofi_peer *peer)
     atomic_fetch_sub_explicit(&peer->transfers, 1, memory_order_relaxed);
 }
 
-/* Called with the endpoint locked. The blocked caller may return as soon as its count is 0. */
+/* The blocked caller may return as soon as its count is 0. */
 void sy_ofi_operation_done(struct ofi_endpoint *endpoint, struct ofi_operation *op)
 {
     struct ofi_state *ofi = endpoint->ofi;

@@ -49,8 +49,7 @@ static bool queue_copy_is_large(size_t length)
     return length > SY_RECORD_CHUNK / 2;
 }
 
-/* Takes memory for a copy. A large one is as long as the longest, so that it can be used again for
- * any. */
+/* A large copy is as long as the longest, so that it can be used again for any. */
 void *sy_tcp_queue_copy(struct tcp_queue *queue, size_t length)
 {
     void *copy = queue_copy_is_large(length) ? queue->spare : NULL;
