@@ -46,26 +46,6 @@ static int broadcast_nodes_speaker(const struct place *p, int node)
     return node ? sy_nodes_member(nodes, at, 0) : p->root;
 }
 
-/* The distance from this node to its child number `i`, or 0: none. In the binomial tree a node's
- * children are at the powers of two below its lowest bit; the one with the most nodes below it
- * comes first. */
-static int broadcast_nodes_child(const struct place *p, int i)
-{
-    int distance = 1, found = 0;
-
-    if (sy_tree_fits(sy_group_nodes(p->group))) {
-        struct sy_tree tree = sy_tree_make(p->count, p->node, sy_tree_radix(p->count));
-        int child = sy_tree_child(&tree, (unsigned)i);
-        return child < 0 ? 0 : child - p->node;
-    }
-    while (distance < p->count && !(p->node & distance))
-        distance *= 2;
-    for (distance /= 2; distance; distance /= 2)
-        if (p->node + distance < p->count && found++ == i)
-            return distance;
-    return 0;
-}
-
 static struct place broadcast_nodes_make_place(const struct sy_group *group, int root)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
@@ -88,20 +68,34 @@ static size_t broadcast_nodes_most_small(const struct place *p)
     return few ? sy_control_scratch_size(p->group->team->slot) / 8 : MOST_SMALL;
 }
 
+/* Where nodes have processors of their own the child with the most nodes below it comes first. */
+static void broadcast_nodes_pass_on(const struct place *p, const struct sy_notify *notify,
+                                    const void *from, size_t length)
+{
+    bool crowd = sy_tree_fits(sy_group_nodes(p->group));
+    struct sy_tree tree = sy_tree_make(p->count, p->node, crowd ? sy_tree_radix(p->count) : 2);
+    unsigned children = sy_tree_children(&tree);
+
+    for (unsigned i = 0; i < children; i++) {
+        int child = sy_tree_child(&tree, crowd ? i : children - 1 - i);
+        sy_notify_scratch_put(notify, broadcast_nodes_speaker(p, child), 0, from, length, FLAG_DATA,
+                              1);
+    }
+}
+
 static void broadcast_nodes_through_scratch(const struct place *p, void *dest, const void *source,
                                             size_t length)
 {
     struct sy_notify notify = sy_notify_open_broadcast(p->group, length, 1, p->root);
-    int me = p->group->members.me, here = broadcast_nodes_speaker(p, p->node), distance;
+    int me = p->group->members.me, here = broadcast_nodes_speaker(p, p->node);
     const char *from = me == p->root ? source : sy_notify_scratch(&notify, here);
 
     if (me != p->root)
         sy_notify_watch(&notify, here, FLAG_DATA, 1);
     else if (sy_group_locals(p->group) > 1) /* for the others on its node */
         sy_notify_scratch_put(&notify, me, 0, source, length, FLAG_DATA, 1);
-    for (int i = 0; me == here && (distance = broadcast_nodes_child(p, i)); i++)
-        sy_notify_scratch_put(&notify, broadcast_nodes_speaker(p, p->node + distance), 0, from,
-                              length, FLAG_DATA, 1);
+    if (me == here)
+        broadcast_nodes_pass_on(p, &notify, from, length);
     if (me == p->root)
         sy_broadcast_own(p->group, dest, source, length);
     else
@@ -144,39 +138,29 @@ struct halves {
     bool star; /* the first tree is one of the root and its children, all others */
 };
 
-/* Where nodes share processors the work of messages is what counts, so data go along one tree,
- * whole: of two levels, as small data do, until sending takes longer than the turns of a relay. */
-static void broadcast_nodes_plan_crowd(const struct place *p, struct halves *h, size_t length)
+/* Very large data go along a chain, whole: see SY_STEADY_BYTES. Where nodes share processors the
+ * work of messages is what counts, so data go along one tree, whole: of two levels, as small data
+ * do, until sending takes longer than the turns of a relay. */
+static void broadcast_nodes_plan(const struct place *p, struct halves *h, size_t length)
 {
-    *h = (struct halves){.begin = {0, length, length}, .chunk = CROWD_CHUNK};
-    h->star = length <= MOST_STAR && p->count <= sy_tree_radix(p->count);
-    h->twin[0] = sy_twin_make(p->count, p->node, 0);
+    size_t half = sy_round_up((length + SY_TWINS - 1) / SY_TWINS, SY_LINE);
+    bool crowd = sy_tree_fits(sy_group_nodes(p->group));
+    bool chain = length / (size_t)p->count >= SY_STEADY_BYTES || p->count == 2;
+
+    *h = (struct halves){.begin = {0, crowd || chain ? length : half, length},
+                         .chunk = crowd   ? CROWD_CHUNK
+                                  : chain ? broadcast_nodes_link(p, length)
+                                          : broadcast_nodes_chunk(p, half)};
+    h->star = crowd && length <= MOST_STAR && p->count <= sy_tree_radix(p->count);
+    for (int twin = 0; twin < SY_TWINS && h->begin[twin] < length; twin++)
+        h->twin[twin] = sy_twin_make(p->count, p->node, twin);
     if (h->star)
         h->twin[0] = (struct sy_twin){.parent = p->node ? 0 : -1,
                                       .which = p->node - 1,
                                       .children = p->node ? 0 : p->count - 1};
-}
-
-/* Very large data go along a chain, whole: see SY_STEADY_BYTES. */
-static void broadcast_nodes_plan(const struct place *p, struct halves *h, size_t length)
-{
-    size_t half = sy_round_up((length + SY_TWINS - 1) / SY_TWINS, SY_LINE);
-
-    if (sy_tree_fits(sy_group_nodes(p->group))) {
-        broadcast_nodes_plan_crowd(p, h, length);
-        return;
-    }
-    if (length / (size_t)p->count >= SY_STEADY_BYTES || p->count == 2) {
-        *h = (struct halves){.begin = {0, length, length},
-                             .chunk = broadcast_nodes_link(p, length)};
-        h->twin[0].parent = p->node - 1;
-        h->twin[0].children = p->node + 1 < p->count;
-        h->twin[0].child[0] = p->node + 1;
-        return;
-    }
-    *h = (struct halves){.begin = {0, half, length}, .chunk = broadcast_nodes_chunk(p, half)};
-    for (int twin = 0; twin < SY_TWINS; twin++)
-        h->twin[twin] = sy_twin_make(p->count, p->node, twin);
+    else if (chain && !crowd)
+        h->twin[0] = (struct sy_twin){
+            .parent = p->node - 1, .children = p->node + 1 < p->count, .child = {p->node + 1}};
 }
 
 static uint64_t broadcast_nodes_steps(const struct halves *h, int twin)
