@@ -553,8 +553,6 @@ static int wait_progress_start_thread(struct sy_error *err)
         ev_timer_start(progress.loop, &progress.blocked);
     if (sy_config.stall_report > 0)
         ev_timer_start(progress.loop, &progress.stall);
-    ev_run(progress.loop, EVRUN_NOWAIT); /* registers descriptors, before the program may close any:
-                                            libev would call abort */
     int rc = sy_thread_start(&progress.thread, wait_progress_run, NULL);
     if (rc)
         return sy_fail(err, rc,
