@@ -314,7 +314,8 @@ const struct sy_route_drop *sy_routes_dropped(unsigned i)
     return i < drops ? &dropped[i] : NULL;
 }
 
-/* Rules may prefer a later one there. */
+/* Whether the last open transport reaches all PEs of the node. Not if rules may prefer a later one
+ * there. */
 bool sy_routes_span_node(void)
 {
     return sy_routes.count &&

@@ -397,7 +397,8 @@ uint32_t sy_wait_rest(uint64_t *since, const char *where)
     return LOOKS_AFTER_REST;
 }
 
-/* Else what a program sends that passes many such waits would stay gathered. */
+/* Polls, now and then: else what a program sends that passes many waits which are over at once
+ * would stay gathered. */
 void sy_wait_passed(void)
 {
     static _Thread_local uint64_t passed_at;
