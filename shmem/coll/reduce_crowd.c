@@ -109,7 +109,7 @@ static void reduce_crowd_at_once(const struct sy_group *group, struct sy_operati
 
     if (sy_group_local(group) < nodes->least)
         sy_reduce_part(nodes->least, op.size, count, sy_group_local(group), &first, &end);
-    b.tree = sy_tree_make(nodes->count, nodes->mine, SY_TREE_RADIX);
+    b.tree = sy_tree_make(nodes->count, nodes->mine, 2);
     b.dest = dest + first * op.size;
     b.count = end - first;
     sy_group_sync_node(group);

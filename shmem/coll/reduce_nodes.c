@@ -137,7 +137,7 @@ static size_t reduce_nodes_piece_bytes(const struct sy_group *group, const struc
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
     size_t each = sy_notify_room(group) / reduce_nodes_parts(nodes, p, SY_TREE_RADIX);
-    size_t most = sy_tree_fits(nodes) ? 8192 : nodes->count == 2 ? 32768 : 16384;
+    size_t most = nodes->count == 2 ? 32768 : 16384;
 
     return (each < most ? each : most) / SY_LINE * SY_LINE;
 }
