@@ -25,7 +25,6 @@ static unsigned flag_ready(int twin, int child)
 #define MOST_SMALL     ((size_t)8192)
 #define LEAST_CHUNK    ((size_t)8 << 10)
 #define MOST_CHUNK     ((size_t)64 << 10)
-#define CROWD_CHUNK    ((size_t)256 << 10)
 #define MOST_STAR      ((size_t)128 << 10)
 #define CHUNKS_A_LEVEL 8
 #define CHUNKS_A_LINK  16
@@ -148,7 +147,7 @@ static void broadcast_nodes_plan(const struct place *p, struct halves *h, size_t
     bool chain = length / (size_t)p->count >= SY_STEADY_BYTES || p->count == 2;
 
     *h = (struct halves){.begin = {0, crowd || chain ? length : half, length},
-                         .chunk = crowd   ? CROWD_CHUNK
+                         .chunk = crowd   ? SY_CROWD_CHUNK
                                   : chain ? broadcast_nodes_link(p, length)
                                           : broadcast_nodes_chunk(p, half)};
     h->star = crowd && length <= MOST_STAR && p->count <= sy_tree_radix(p->count);

@@ -32,14 +32,6 @@ struct sy_notify {
     bool ahead;   /* a small broadcast of one root in a row, or of two members: who sends goes on */
 };
 
-/* How many of `length` bytes are sent at a time: at most `most`. Two members send all at once: none
- * of them forwards or reads the beginning while the rest arrives, so chunks would only cost
- * messages. */
-static inline size_t sy_notify_chunk(const struct sy_group *group, size_t length, size_t most)
-{
-    return group->members.size == 2 || length < most ? length : most;
-}
-
 /* Every member calls it, with the same arguments: scratch in bytes, and the steps that flags will
  * go up to. While a collective has what it took it calls no sy_group_sync, which would say that all
  * have left it. */

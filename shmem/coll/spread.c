@@ -96,13 +96,22 @@ static void spread_put_together(struct walk *w)
     }
 }
 
+/* How many of `length` bytes are sent at a time. Two members send all at once: none of them
+ * forwards or reads the beginning while the rest arrives. */
+static size_t spread_chunk(const struct sy_group *group, size_t length)
+{
+    size_t most = sy_tree_fits(sy_group_nodes(group)) ? SY_CROWD_CHUNK : CHUNK_BYTES;
+
+    return group->members.size == 2 || length < most ? length : most;
+}
+
 /* The next chunk; 0: there is none. */
 static size_t spread_next(struct walk *w, size_t *at)
 {
     if (w->at == w->end)
         spread_put_together(w);
     *at = w->at;
-    size_t bytes = sy_notify_chunk(w->spread->notify->group, w->end - w->at, CHUNK_BYTES);
+    size_t bytes = spread_chunk(w->spread->notify->group, w->end - w->at);
     w->at += bytes;
     return bytes;
 }

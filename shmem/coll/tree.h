@@ -78,6 +78,10 @@ static inline bool sy_tree_fits(const struct sy_nodes *nodes)
     return sy_world.nodes_crowd && nodes->count > 2;
 }
 
+/* Bytes sent at a time there: what the work of another message costs is more than what a relay
+ * gains by beginning earlier. */
+#define SY_CROWD_CHUNK ((size_t)1 << 20)
+
 /* The radix for small data between `count` nodes. Each level of a tree costs a turn of all who
  * share the processors, so where these are two or fewer, of one host, all others are the first
  * one's children: it has their messages handled while others could do little else. With more
