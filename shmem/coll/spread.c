@@ -328,7 +328,9 @@ static void spread_follow_tree(const struct sy_spread *s, int here)
 
 static bool spread_is_ring(const struct sy_spread *s)
 {
-    return s->total / (size_t)sy_group_nodes(s->notify->group)->count >= SY_STEADY_BYTES;
+    size_t each = s->total / (size_t)sy_group_nodes(s->notify->group)->count;
+
+    return each >= (s->along_tree ? 4 * SY_STEADY_BYTES : SY_STEADY_BYTES);
 }
 
 static void spread_enter_ring(const struct sy_spread *s)
