@@ -107,6 +107,7 @@ static void reduce_crowd_at_once(const struct sy_group *group, struct sy_operati
     struct branch b = {.notify = sy_notify_open(group, 0, 1), .op = op};
     size_t first = 0, end = 0;
 
+    sy_notify_keep(&b.notify, count * op.size);
     if (sy_group_local(group) < nodes->least)
         sy_reduce_part(nodes->least, op.size, count, sy_group_local(group), &first, &end);
     b.tree = sy_tree_make(nodes->count, nodes->mine, 2);
