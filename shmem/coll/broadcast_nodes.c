@@ -25,7 +25,6 @@ static unsigned flag_ready(int twin, int child)
 #define MOST_SMALL     ((size_t)8192)
 #define LEAST_CHUNK    ((size_t)8 << 10)
 #define MOST_CHUNK     ((size_t)64 << 10)
-#define MOST_STAR      ((size_t)128 << 10)
 #define CHUNKS_A_LEVEL 8
 #define CHUNKS_A_LINK  16
 
@@ -139,7 +138,7 @@ struct halves {
 
 /* Very large data go along a chain, whole: see SY_STEADY_BYTES. Where nodes share processors the
  * work of messages is what counts, so data go along one tree, whole: of two levels, as small data
- * do, until sending takes longer than the turns of a relay. */
+ * do, as long as they are one chunk. */
 static void broadcast_nodes_plan(const struct place *p, struct halves *h, size_t length)
 {
     size_t half = sy_round_up((length + SY_TWINS - 1) / SY_TWINS, SY_LINE);
@@ -150,7 +149,7 @@ static void broadcast_nodes_plan(const struct place *p, struct halves *h, size_t
                          .chunk = crowd   ? SY_CROWD_CHUNK
                                   : chain ? broadcast_nodes_link(p, length)
                                           : broadcast_nodes_chunk(p, half)};
-    h->star = crowd && length <= MOST_STAR && p->count <= sy_tree_radix(p->count);
+    h->star = crowd && length <= SY_CROWD_CHUNK && p->count <= sy_tree_radix(p->count);
     for (int twin = 0; twin < SY_TWINS && h->begin[twin] < length; twin++)
         h->twin[twin] = sy_twin_make(p->count, p->node, twin);
     if (h->star)
