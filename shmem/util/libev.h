@@ -23,6 +23,8 @@
     X(async_start)                                                                                 \
     X(async_send)                                                                                  \
     X(set_syserr_cb)                                                                               \
+    X(set_invoke_pending_cb)                                                                       \
+    X(invoke_pending)                                                                              \
     X(set_allocator)
 
 struct sy_libev {
@@ -42,16 +44,18 @@ int sy_libev_open(struct sy_error *err);
 struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *err);
 
 #ifndef SY_LIBEV_ITSELF
-#define ev_loop_new     sy_libev.loop_new_function
-#define ev_loop_destroy sy_libev.loop_destroy_function
-#define ev_run          sy_libev.run_function
-#define ev_break        sy_libev.break_function
-#define ev_now          sy_libev.now_function
-#define ev_io_start     sy_libev.io_start_function
-#define ev_io_stop      sy_libev.io_stop_function
-#define ev_timer_start  sy_libev.timer_start_function
-#define ev_async_start  sy_libev.async_start_function
-#define ev_async_send   sy_libev.async_send_function
+#define ev_loop_new              sy_libev.loop_new_function
+#define ev_loop_destroy          sy_libev.loop_destroy_function
+#define ev_run                   sy_libev.run_function
+#define ev_break                 sy_libev.break_function
+#define ev_now                   sy_libev.now_function
+#define ev_io_start              sy_libev.io_start_function
+#define ev_io_stop               sy_libev.io_stop_function
+#define ev_timer_start           sy_libev.timer_start_function
+#define ev_async_start           sy_libev.async_start_function
+#define ev_async_send            sy_libev.async_send_function
+#define ev_set_invoke_pending_cb sy_libev.set_invoke_pending_cb_function
+#define ev_invoke_pending        sy_libev.invoke_pending_function
 #endif
 
 #endif

@@ -537,6 +537,20 @@ static void wait_progress_end_loop(void)
     progress.loop = NULL;
 }
 
+static void wait_progress_call_later(struct ev_loop *loop)
+{
+    (void)loop;
+}
+
+/* Registers the descriptors, which a program may close or replace as soon as this one has started:
+ * libev would call abort. The thread calls what is ready. */
+static void wait_progress_register(void)
+{
+    ev_set_invoke_pending_cb(progress.loop, wait_progress_call_later);
+    ev_run(progress.loop, EVRUN_NOWAIT);
+    ev_set_invoke_pending_cb(progress.loop, ev_invoke_pending);
+}
+
 static int wait_progress_start_thread(struct sy_error *err)
 {
     ev_async_init(&progress.stop, on_stop);
@@ -553,6 +567,7 @@ static int wait_progress_start_thread(struct sy_error *err)
         ev_timer_start(progress.loop, &progress.blocked);
     if (sy_config.stall_report > 0)
         ev_timer_start(progress.loop, &progress.stall);
+    wait_progress_register();
     int rc = sy_thread_start(&progress.thread, wait_progress_run, NULL);
     if (rc)
         return sy_fail(err, rc,
