@@ -1,4 +1,3 @@
-/* See host.h. */
 #include "bootstrap/check/host.h"
 
 #include <errno.h>

@@ -1,4 +1,3 @@
-/* See report.h. */
 #include "bootstrap/control/report.h"
 
 #include <errno.h>

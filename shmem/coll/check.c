@@ -1,4 +1,3 @@
-/* See check.h. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

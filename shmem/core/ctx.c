@@ -1,4 +1,3 @@
-/* See ctx.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

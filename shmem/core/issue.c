@@ -1,4 +1,3 @@
-/* See issue.h. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>

@@ -1,4 +1,3 @@
-/* See rma_staged.h. */
 #include <stdlib.h>
 
 #include "core/amo.h"

@@ -1,4 +1,3 @@
-/* See team.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

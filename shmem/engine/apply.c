@@ -1,4 +1,3 @@
-/* See apply.h. */
 #include <stdlib.h>
 
 #include "engine/apply.h"

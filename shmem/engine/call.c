@@ -1,4 +1,3 @@
-/* See call.h. */
 #include "engine/call.h"
 
 struct sy_plugin_call sy_plugin_calls[SY_CALL_THREADS];

@@ -1,4 +1,3 @@
-/* See device.h. */
 #include "engine/device.h"
 
 /* A PE that serves its node has no copies of others' devices. */

@@ -1,4 +1,3 @@
-/* See parts.h. */
 #include <errno.h>
 
 #include "engine/issue.h"

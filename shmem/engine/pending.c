@@ -1,4 +1,3 @@
-/* See pending.h. */
 #include <stdlib.h>
 
 #include "engine/apply.h"

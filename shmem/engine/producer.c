@@ -1,4 +1,3 @@
-/* See producer.h. */
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>

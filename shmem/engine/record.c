@@ -1,4 +1,3 @@
-/* See record.h. */
 #include "engine/record.h"
 
 static uint64_t record_most(unsigned op)

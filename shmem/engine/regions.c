@@ -1,4 +1,3 @@
-/* See regions.h. */
 #include <errno.h>
 #include <stdlib.h>
 

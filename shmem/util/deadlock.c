@@ -1,4 +1,3 @@
-/* See deadlock.h. */
 #include "util/deadlock.h"
 
 bool sy_deadlock_all_blocked(const struct sy_deadlock_pe *pes, int count)

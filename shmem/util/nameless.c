@@ -1,4 +1,3 @@
-/* See nameless.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,3 @@
-/* See fake_job.h. */
 #include "fake_job.h"
 
 #include <check.h>

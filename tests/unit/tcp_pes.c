@@ -1,4 +1,3 @@
-/* See tcp_pes.h. */
 #include <check.h>
 #include <errno.h>
 #include <poll.h>

@@ -1,4 +1,3 @@
-/* See ring.h. */
 #include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>

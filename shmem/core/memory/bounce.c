@@ -1,4 +1,3 @@
-/* See bounce.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>

@@ -1,4 +1,3 @@
-/* See staged.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>

@@ -1,4 +1,3 @@
-/* See route_check.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,3 @@
-/* See places.h. */
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>

@@ -1,4 +1,3 @@
-/* See displaced.h. */
 #include "core/wait/displaced.h"
 
 #define APART_NS UINT64_C(20000000) /* between two long yields, or after the sleeps */

@@ -1,4 +1,3 @@
-/* See pause.h. */
 #include "core/wait/pause.h"
 #include "util/clock.h"
 

@@ -1,4 +1,3 @@
-/* See set.h. */
 #include "core/wait/set.h"
 
 #include "core/callsite.h"

@@ -1,4 +1,3 @@
-/* See sleep.h. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>

@@ -1,4 +1,3 @@
-/* See stall.h. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>

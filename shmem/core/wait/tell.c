@@ -1,4 +1,3 @@
-/* See tell.h. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdatomic.h>

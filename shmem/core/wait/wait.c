@@ -1,4 +1,3 @@
-/* See wait.h. */
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdbool.h>

@@ -1,4 +1,3 @@
-/* See host_pattern.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>

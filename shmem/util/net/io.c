@@ -1,4 +1,3 @@
-/* See io.h. */
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>

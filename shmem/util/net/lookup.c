@@ -1,4 +1,3 @@
-/* See lookup.h. */
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>

@@ -1,4 +1,3 @@
-/* See machine.h. */
 #include <string.h>
 #include <sys/stat.h>
 

@@ -1,4 +1,3 @@
-/* See race.h. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,3 @@
-/* See candidates.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

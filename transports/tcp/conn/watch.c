@@ -1,4 +1,3 @@
-/* See watch.h. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -1,4 +1,3 @@
-/* See hint.h. */
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,4 +1,3 @@
-/* See map.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

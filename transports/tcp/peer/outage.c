@@ -1,4 +1,3 @@
-/* See outage.h. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,4 +1,3 @@
-/* See pace.h. */
 #include "transports/tcp/peer/pace.h"
 
 #define SLOW       1.5  /* bytes per nanosecond: 12 Gbit/s */
