@@ -1,8 +1,9 @@
 /* Reductions of middling data where nodes share processors: see reduce.h. What all messages and
  * waits cost adds up there, and so does what all members copy; that much is under way at once does
  * not help. So each of as many members as the smallest node has deals with a part along a tree over
- * the nodes (tree.h): whole operands go up and results go down, 2 (nodes - 1) messages with data,
- * of which each carries the part. Halves carry as many bytes in all, in 2 nodes x log2(nodes).
+ * the nodes (tree.h; of radix 2, as children wait for each other): whole operands go up and results
+ * go down, 2 (nodes - 1) messages with data, of which each carries the part. Halves carry as many
+ * bytes in all, in 2 nodes x log2(nodes).
  *
  * What comes from below lands in the parent's dest, one child at a time: a child waits until its
  * parent lets it. A parent lets the next one when it has combined the one before in memory of its

@@ -132,7 +132,7 @@ static int reduce_nodes_radix(const struct sy_group *group, const struct sy_pair
 }
 
 /* Bytes that go through the leaders' scratch space at a time: all parts must fit into it. More
- * would leave the first cache where processors are short, and else take longer than in halves. */
+ * would take longer than the ways of larger data. */
 static size_t reduce_nodes_piece_bytes(const struct sy_group *group, const struct sy_pairs *p)
 {
     const struct sy_nodes *nodes = sy_group_nodes(group);
