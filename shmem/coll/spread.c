@@ -96,8 +96,7 @@ static void spread_put_together(struct walk *w)
     }
 }
 
-/* How many of `length` bytes are sent at a time. Two members send all at once: none of them
- * forwards or reads the beginning while the rest arrives. */
+/* How many of `length` bytes are sent at a time. Of two members none forwards any: all. */
 static size_t spread_chunk(const struct sy_group *group, size_t length)
 {
     size_t most = sy_tree_fits(sy_group_nodes(group)) ? SY_CROWD_CHUNK : CHUNK_BYTES;
@@ -326,6 +325,7 @@ static void spread_follow_tree(const struct sy_spread *s, int here)
 
 /* ---- around a ring ---- */
 
+/* Where there is a tree, its fewer messages cost less than a ring's for four times as much. */
 static bool spread_is_ring(const struct sy_spread *s)
 {
     size_t each = s->total / (size_t)sy_group_nodes(s->notify->group)->count;

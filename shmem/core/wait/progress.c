@@ -542,8 +542,8 @@ static void wait_progress_call_later(struct ev_loop *loop)
     (void)loop;
 }
 
-/* Registers the descriptors, which a program may close or replace as soon as this one has started:
- * libev would call abort. The thread calls what is ready. */
+/* Registers the descriptors: a program may close or replace them once shmem_init has returned, and
+ * libev would call abort. What is ready waits for the thread, where a hanging plugin is found. */
 static void wait_progress_register(void)
 {
     ev_set_invoke_pending_cb(progress.loop, wait_progress_call_later);
