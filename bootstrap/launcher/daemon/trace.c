@@ -125,11 +125,10 @@ static void trace_readable(struct ev_loop *loop, ev_io *io, int events)
         trace_look_is_over(look);
         return;
     }
-    if (look->length + (size_t)n > MOST)
-        return;
-    look->text = sy_memory_resize(look->text, look->length + (size_t)n);
-    memcpy(look->text + look->length, buffer, (size_t)n);
-    look->length += (size_t)n;
+    size_t kept = MOST - look->length < (size_t)n ? MOST - look->length : (size_t)n;
+    look->text = sy_memory_resize(look->text, look->length + kept);
+    memcpy(look->text + look->length, buffer, kept);
+    look->length += kept;
 }
 
 static void trace_too_long(struct ev_loop *loop, ev_timer *timer, int events)
