@@ -47,11 +47,12 @@ static json_t *info_schema_forms(const struct sy_option *row)
         break;
     case SY_OPTION_SIZE:
         json_array_append_new(any, json_pack("{s:s, s:i}", "type", "number", "minimum", 0));
-        json_array_append_new(any, text_like("^([0-9]+\\.?[0-9]*|\\.[0-9]+)([kKmMgGtT].*)?$"));
+        json_array_append_new(any, text_like("^([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE]\\+?[0-9]+)?"
+                                             "([kKmMgGtT].*)?$"));
         break;
     case SY_OPTION_SECONDS:
         json_array_append_new(any, json_pack("{s:s, s:i}", "type", "number", "minimum", 0));
-        json_array_append_new(any, text_like("^([0-9]+\\.?[0-9]*|\\.[0-9]+)$"));
+        json_array_append_new(any, text_like("^([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][-+]?[0-9]+)?$"));
         break;
     case SY_OPTION_CHOICE:
         json_array_append_new(any, json_pack("{s:o}", "enum", info_json_words(row->choices, "|")));

@@ -21,8 +21,7 @@ int sy_parse_seconds(const char *text, double *out);
 /* SHMEM_SYMMETRIC_SIZE's syntax, specification section 8: a non-negative integer or decimal
  * fraction (".5" allowed), perhaps with an exponent ("1e6"), then nothing or one of kKmMgGtT
  * (powers of 1024); what follows the multiplier is ignored. Rounded up to a whole byte. Invalid:
- * "", "abc",
- * "-1", "20x", "nan", "inf", "0x10", "1e", and what exceeds SIZE_MAX. */
+ * "", "abc", "-1", "20x", "nan", "inf", "0x10", "1e", and what exceeds SIZE_MAX. */
 int sy_parse_size(const char *text, size_t *out);
 
 /* "0,4-7": whether n is in the list; -EINVAL for a malformed list, else 0 or 1. "" contains all. */
