@@ -55,12 +55,12 @@ void sy_tree_link_guard(struct tree *tree, int fd)
 {
     const struct sy_start *start = tree->host->start;
     double limit = start ? start->peer_timeout : 10;
-    int one = 1, idle = (int)(limit / 4), milliseconds = (int)(limit * 1000);
+    int one = 1;
 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     if (limit <= 0 || limit > 1e6)
         return;
-    idle = idle > 0 ? idle : 1;
+    int idle = limit < 4 ? 1 : (int)(limit / 4), milliseconds = (int)(limit * 1000);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle, sizeof idle);
