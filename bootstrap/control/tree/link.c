@@ -292,18 +292,16 @@ void sy_tree_link_read(struct tree_link *link)
 
         if (n == -EAGAIN)
             return;
-        if (n <= 0) {
-            tree_link_broken(link, n == 0 || n == -ECONNRESET ? NULL
-                                   : n == -ENOMEM             ? "no memory for messages from it"
-                                                              : strerror((int)-n));
-            return;
-        }
         /* Neighbours have proved who they are, so a frame that makes no sense is of another
          * version. */
-        if (tree_link_digest(link) < 0)
-            tree_link_broken(link, "it speaks another version of the protocol");
+        int rc = n > 0 ? tree_link_digest(link) : (int)n;
+        if (n <= 0 || rc < 0)
+            tree_link_broken(link, n == 0 || n == -ECONNRESET ? NULL
+                                   : rc == -ENOMEM            ? "no memory for messages from it"
+                                   : n < 0                    ? strerror(-rc)
+                                           : "it speaks another version of the protocol");
         /* One whose bytes are thrown away may send them faster than they are read. */
-        if ((size_t)n < most || link->refused)
+        if (n <= 0 || (size_t)n < most || link->refused)
             return;
     }
 }
