@@ -133,8 +133,8 @@ static void ofi_contact_give_up(struct ofi_state *ofi, const struct node *n)
             sy_ofi_forget(&ofi->peer[pe]);
 }
 
-/* What came of it, in words. `failed` of the nodes that were `tried` have not answered, such as
- * that of PE `example`. */
+/* Reports the nodes without contact: `failed` of those that were `tried`, such as that of PE
+ * `example`. Returns as sy_ofi_contact. */
 static int ofi_contact_tell(struct ofi_state *ofi, int tried, int failed, int example,
                             const char *why, struct sy_error *err)
 {
@@ -195,12 +195,9 @@ int sy_ofi_contact(struct ofi_state *ofi, double seconds, struct sy_error *err)
             continue;
         example = near->node[i].pe;
         failed++;
-    }
-    if (failed)
         ofi_contact_why(ofi, example, why, sizeof why);
-    for (int i = 0; i < near->count; i++)
-        if (near->node[i].given)
-            ofi_contact_give_up(ofi, &near->node[i]);
+        ofi_contact_give_up(ofi, &near->node[i]);
+    }
     ofi->contacting = false;
     sy_ofi_unlock(&ofi->endpoint[0]);
     free(asks);

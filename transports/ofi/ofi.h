@@ -197,7 +197,8 @@ void sy_ofi_disconnect(struct ofi_state *ofi);
 enum { OFI_ADVICE = 240 };
 const char *sy_ofi_advice(const union ofi_ip *at, int code, char text[OFI_ADVICE]);
 
-/* contact.c */
+/* contact.c: tries for `seconds` at most to reach the nodes near this one. 0, with a text in err
+ * where some were not reached; -EHOSTUNREACH: none was; or -ENOMEM. */
 int sy_ofi_contact(struct ofi_state *ofi, double seconds, struct sy_error *err);
 
 #endif
