@@ -117,8 +117,8 @@ void sy_tcp_pending_close(struct tcp_pending *pending)
     close(pending_release(pending));
 }
 
-/* Ends without success; the incoming side or the attempt is told: by words, and by an errno value
- * that tells of the way, or 0. Returns false, for `return`. */
+/* Closes the connection as failed. The attempt, or the list of incoming ones, gets the reason in
+ * words; code: errno of the path to the address, or 0. Returns false, for `return`. */
 static bool pending_failed(struct tcp_pending *pending, int code, const char *words)
 {
     struct tcp_attempt *attempt = pending->attempt;
@@ -169,8 +169,7 @@ bool sy_tcp_pending_late(struct tcp_pending *pending, uint64_t now)
     return true;
 }
 
-/* Everything has been said: the socket goes to the stream, and whatever else goes on for it ends.
- */
+/* The handshake is complete: the stream gets the socket, and its other pending connections end. */
 static void pending_adopt(struct tcp_pending *pending)
 {
     struct tcp_net *net = pending->net;
@@ -388,7 +387,7 @@ static void pending_answered(struct tcp_pending *pending)
                                      sy_tcp_attempt_answered(pending->attempt, pending->connected));
 }
 
-/* TCP has connected, or has failed to, or is still at it. */
+/* TCP has connected (true), has failed, or is still connecting. */
 static bool pending_connected(struct tcp_pending *pending)
 {
     struct sockaddr_storage peer;

@@ -10,7 +10,7 @@
 
 #define FRAME_BYTES (256u << 10) /* a frame ends with the record that passes this */
 #define SMALL_BYTES 512          /* sent as one buffer */
-#define TELL_BYTES  (128u << 10) /* applied and not told: say so unasked */
+#define TELL_BYTES  (128u << 10) /* applied and not acknowledged: do so unasked */
 
 static bool send_has(const struct tcp_queue *queue)
 {
@@ -45,8 +45,8 @@ bool sy_tcp_send_due(const struct tcp_stream *stream)
 }
 
 /* Whether TCP_SHIFT more bytes go ahead of a frame's payload. The kernel copies into pages of its
- * own, which the frame begins when all before it has been taken. It is slow where memcpy is, and
- * on Zen 5 too, where the place there is less than 64 bytes ahead: 4.5 GB/s instead of 7. */
+ * own, from the beginning of one where all before the frame has been taken. A destination less than
+ * 64 bytes ahead in its page is slow where memcpy is, and on Zen 5: 4.5 GB/s instead of 7. */
 static bool send_shifts(const struct tcp_out *out, int count)
 {
     size_t ahead = sizeof out->frame;
@@ -58,7 +58,7 @@ static bool send_shifts(const struct tcp_out *out, int count)
            sy_copy_is_ahead(ahead - (uintptr_t)out->part[large].iov_base, TCP_SHIFT);
 }
 
-/* Makes the next frame: replies first, since somebody waits for them. False: nothing to say. */
+/* Makes the next frame: replies first, since somebody waits for them. False: nothing to send. */
 static bool send_prepare(struct tcp_stream *stream)
 {
     struct tcp_out *out = &stream->out;
@@ -107,7 +107,7 @@ static bool send_prepare(struct tcp_stream *stream)
     return true;
 }
 
-/* Moves the parts on by `sent` bytes; some are left. */
+/* Drops the first `sent` bytes of the parts, which have more. */
 static void send_cut(struct tcp_out *out, size_t sent)
 {
     while (sent >= out->part[out->first].iov_len)
@@ -117,7 +117,7 @@ static void send_cut(struct tcp_out *out, size_t sent)
     part->iov_len -= sent;
 }
 
-/* Books `sent` bytes of the frame as handed over. */
+/* Records that the kernel has taken `sent` more bytes of the frame. */
 static void send_advance(struct tcp_stream *stream, size_t sent)
 {
     struct tcp_out *out = &stream->out;
