@@ -42,8 +42,8 @@ struct sy_message_piece {
 
 /* A ring of pieces in the order in which they were announced. Who may write what:
  *             begun              started            over
- *   puts      producer           producer           producer
- *   gets      producer           producer           receiver, by the answer
+ *   puts      producer           -                  producer
+ *   gets      producer           -                  receiver, by the answer
  *   coming    receiver           sender             receiver
  *   going     receiver           sender             receiver */
 struct sy_message_pieces {

@@ -9,7 +9,7 @@
 #define PUT_BYTES (3 * (size_t)WORD) /* of the record */
 #define SOON      10                 /* microseconds */
 
-enum { PUTS, GETS }; /* of which a number is */
+enum { PUTS, GETS }; /* the two kinds of pieces, which have numbers of their own */
 
 static uint64_t message_large_get(const _Atomic uint64_t *count)
 {
