@@ -153,12 +153,12 @@ static bool pmi_mpi_took_part(void)
     return mpi == SY_PMI_MPI_ACTIVE || mpi == SY_PMI_MPI_OVER;
 }
 
-/* What says finalize when all exit handlers have run. MPI may be in the process, and a session of
- * the program's own in it, which nothing tells of: MPICH 5 sends PMI's finalize by such a handler.
- * Where it has, or another process has come by a fork, nothing is sent. */
+/* The client that sends finalize after all exit handlers. The program may have a session of MPI
+ * that this library cannot know of, and MPICH 5 sends PMI's finalize in an exit handler. Nothing is
+ * sent where that has happened, nor by a process that was forked. */
 static struct {
     struct pmi_client client;
-    pid_t process; /* 0: nothing is to be said */
+    pid_t process; /* 0: nothing is to be sent */
     ino_t inode;
 } last;
 
