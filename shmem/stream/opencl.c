@@ -95,8 +95,8 @@ static bool opencl_before(struct sy_stream *stream, const char *routine, void *q
     return !sy_stream_gate(stream, routine, point);
 }
 
-/* Called by the stream's proxy thread when the operation is complete, and by the program's without
- * memory. The queue would wait for ever for an event that cannot be set. */
+/* Called by the stream's proxy thread when the operation is complete; at once, by the program's,
+ * where there is no memory. The queue would wait for ever for an event that cannot be set. */
 static void opencl_complete(void *event)
 {
     int status = cl.SetUserEventStatus(event, CL_COMPLETE);
