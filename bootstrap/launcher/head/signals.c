@@ -32,8 +32,7 @@ static void head_signals_forwarded_signal(struct ev_loop *loop, ev_signal *watch
 }
 
 /* Stops the PEs and oshrun together. SIGSTOP, since a process whose group is orphaned ignores the
- * default action of SIGTSTP. The time spent so does not count for the limits of time, among
- * them those within which PEs end or answer. */
+ * default action of SIGTSTP. The limits below do not count the time for which they are stopped. */
 static void head_signals_stop_signal(struct ev_loop *loop, ev_signal *watcher, int events)
 {
     struct sy_run *run = watcher->data;

@@ -15,7 +15,7 @@ void sy_pe_output_close(struct sy_pe_output *output)
     output->fd = -1;
 }
 
-enum { DRAIN = 32 /* reads at once, of what a command has left */ };
+enum { DRAIN = 32 /* most reads by sy_pe_output_drain */ };
 
 static void pe_output_readable(struct ev_loop *loop, ev_io *io, int events)
 {
