@@ -22,7 +22,7 @@ static int endpoint_open_queue(struct ofi_endpoint *endpoint, struct sy_error *e
     if (!is_main || ofi->traits.wakeup || ofi->host->unattended)
         attr.wait_obj = FI_WAIT_NONE;
     int rc = fi_cq_open(ofi->fid_domain, &attr, &endpoint->cq, NULL);
-    if (rc && is_main) {
+    if (rc && is_main) { /* some providers have no descriptor to wait on */
         attr.wait_obj = FI_WAIT_NONE;
         rc = fi_cq_open(ofi->fid_domain, &attr, &endpoint->cq, NULL);
     }
