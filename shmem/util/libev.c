@@ -70,12 +70,11 @@ static void *libev_resize(void *block, long size)
 
 struct ev_loop *sy_libev_loop(void (*die)(const char *what), struct sy_error *err)
 {
-    /* libev's own: an epoll, and an eventfd or a pipe. */
+    /* What libev will open: an epoll, and an eventfd or else a pipe. */
     int epoll = epoll_create1(EPOLL_CLOEXEC), no_epoll = epoll < 0 ? errno : 0;
     int event = eventfd(0, EFD_CLOEXEC), pair[2], rc = event < 0 ? errno : 0;
     const uint64_t one = 1;
     struct ev_loop *loop = NULL;
-
     const char *what = "descriptors for the progress thread to wait on";
 
     if (!rc && write(event, &one, sizeof one) < 0) {

@@ -15,11 +15,10 @@ void sy_log_guess(int pe, const char *host);
 
 /* What is written. categories: NULL, "" or "all" = all, or words divided by commas that raise just
  * these categories to `level` (others stay at warn). pes: NULL or "" = all, or "0,4-7". file: NULL
- * or
- * "" = stderr, or a pattern with %h host, %j job, %p process id, %r PE, %% percent; it is appended
- * to. Errors are always written to stderr, by every PE. Returns 0 or -errno with err, and then
- * nothing has changed. A file whose name needs the identity is opened by sy_log_identity; if that
- * fails, a warning says so and lines go to stderr. Both functions are for times when no other
+ * or "" = stderr, or a pattern with %h host, %j job, %p process id, %r PE, %% percent; it is
+ * appended to. Errors are always written to stderr, by every PE. Returns 0 or -errno with err, and
+ * then nothing has changed. A file whose name needs the identity is opened by sy_log_identity; if
+ * that fails, a warning says so and lines go to stderr. Both functions are for times when no other
  * thread writes. */
 int sy_log_configure(enum sy_log_level level, const char *categories, const char *pes,
                      const char *file, struct sy_error *err);
