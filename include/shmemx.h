@@ -1,7 +1,6 @@
-/* Extensions to OpenSHMEM: memory spaces (docs/spaces.md), streams
- * (docs/streams.md), teams of other libraries' groups. Names in this
- * header and in shmemx/ begin with shmemx_ or SHMEMX_. What needs MPI is
- * in shmemx_mpi.h (docs/mpi.md). */
+/* Extensions to OpenSHMEM: memory spaces (docs/spaces.md), streams (docs/streams.md), teams of
+ * other libraries' groups. Names in this header and in shmemx/ begin with shmemx_ or SHMEMX_. What
+ * needs MPI is in shmemx_mpi.h (docs/mpi.md). */
 #ifndef SY_SHMEMX_H
 #define SY_SHMEMX_H
 

@@ -28,9 +28,9 @@ void sy_stall_leave(void);
  * waited longest has done so; 0: none waits. */
 double sy_stall_text(char *text, size_t room);
 
-/* Which wait this PE is in, a number that another wait does not have; 0: none. inside:
- * all threads that wait do so for words that only the library writes (SY_WAIT_UNTIL); seconds: for
- * how long the one does that has waited least. */
+/* A number for the wait that this PE is in, which no other wait has; 0: none. inside: all threads
+ * that wait do so for words that only the library writes (SY_WAIT_UNTIL). seconds: how long the
+ * shortest of these waits has lasted. */
 uint64_t sy_stall_waits(bool *inside, double *seconds);
 
 /* Whether this thread waits. Where threads are so many that they share notes, some count as not
