@@ -11,7 +11,7 @@
 #define DEFINE_FORM(NAME, TYPE, BYTES, FLAGS) \
     SY_DEFINE_CTX(void, NAME, (TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, \
                                uint64_t signal, int sig_op, int pe), \
-                  sy_put_signal(ctx, dest, source, nelems * BYTES, sig_addr, signal, sig_op, pe, FLAGS);)
+                  sy_put_signal(ctx, dest, source, sy_bytes(nelems, BYTES), sig_addr, signal, sig_op, pe, FLAGS);)
 #define DEFINE_PUT_SIGNAL(PUT, TYPE, BYTES) \
     DEFINE_FORM(PUT##_signal, TYPE, BYTES, SY_BLOCKING) \
     DEFINE_FORM(PUT##_signal_nbi, TYPE, BYTES, 0)
