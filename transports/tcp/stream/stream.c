@@ -7,8 +7,7 @@
 
 #include "transports/tcp/stream/stream.h"
 
-/* Bytes of the ring for requests at first: twice what the other side applies before it says so
- * unasked. */
+/* Bytes of the requests' ring at first: twice what is applied before it is acknowledged unasked. */
 #define FIRST_RING ((size_t)256 << 10)
 
 static void stream_set_state(struct tcp_stream *stream, int value)
@@ -166,9 +165,10 @@ void sy_tcp_stream_adopt(struct tcp_stream *stream, int fd, const struct tcp_pos
     close(fd);
     stream->all->host->lost(
         stream->pe, -rc,
-        rc != -EPROTO ? TCP_UNWATCHED
-                      : "its record of what has been sent does not fit this PE's; one of the two "
-                        "has started anew, or two versions of the library meet");
+        rc == -ENOMEM   ? "there is no memory to go on with its connection"
+        : rc != -EPROTO ? TCP_UNWATCHED
+                        : "its record of what has been sent does not fit this PE's; one of the two "
+                          "has started anew, or two versions of the library meet");
 }
 
 void sy_tcp_stream_broken(struct tcp_stream *stream, const char *why)
