@@ -12,8 +12,8 @@
 #include "shmem/types.h"
 #include "shmem/constants.h"
 
-/* Calls go straight through the address table: the detour over the linkage table would cost as much
- * as the rest of a small operation. */
+/* Calls go straight through the global offset table: the detour over the procedure linkage table
+ * would cost as much as the rest of a small operation. */
 #ifdef __has_attribute
 #if __has_attribute(noplt)
 #define SY_DIRECT __attribute__((noplt))
