@@ -33,7 +33,7 @@ struct sy_spread {
 /* Bytes for each node, of all its members, from which data go from neighbour to neighbour, in
  * broadcasts too. There are more hops that way, but each connection carries one long stream, and a
  * line one from one node: members that are in different rounds would send to one node at once.
- * Where the control of congestion is BBR, streams that start and stop bring 60 to 80 % of a line
+ * Where the congestion control is BBR, streams that start and stop get 60 to 80 % of a line's rate
  * and steady ones 95 %; with others both do. */
 #define SY_STEADY_BYTES ((size_t)128 << 10)
 

@@ -102,8 +102,8 @@ bool sy_nodes_are_done(const struct sy_run *run);
 
 void sy_nodes_close(struct sy_run *run);
 
-/* A limit of time is over. True, the first time: oshrun may not have run itself, so it goes on for
- * a moment and takes what has come; then the timer expires again, behind all that there is. */
+/* A time limit is over. True, the first time: oshrun may not have run itself, so it goes on for a
+ * moment and takes what has come; then the timer expires again, behind all that there is. */
 static inline bool sy_node_looks_again(struct ev_loop *loop, ev_timer *limit)
 {
     bool first = ev_priority(limit) == 0;

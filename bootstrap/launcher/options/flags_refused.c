@@ -27,7 +27,7 @@ static const struct {
      "gres gpus G gpus-per-node gpus-per-task gpus-per-proc reservation qos licenses L begin "
      "dependency jobid contiguous switches",
      "that is said to the batch system, by salloc or sbatch, and oshrun is run in the job; its own "
-     "limit of time is --timeout"},
+     "time limit is --timeout"},
     {"wait W deadline", "--grace and --timeout are the limits there are"},
     {"multi-prog", "--app FILE reads programs with their options, one a line: -n 2 ./a"},
     {"signal forward-signals signal-forward", "HUP, USR1, USR2, WINCH, TSTP and CONT are passed on "

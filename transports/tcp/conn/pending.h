@@ -96,7 +96,7 @@ struct tcp_net {
     struct tcp_record record;
     struct tcp_watch listener[TCP_ENDPOINTS];
     unsigned listeners;
-    char congestion[TCP_CONGESTION_NAME]; /* the system's control of congestion */
+    char congestion[TCP_CONGESTION_NAME]; /* the system's congestion control */
     int reserve;     /* a descriptor to be given up, so that a connection can be accepted; or -1 */
     uint64_t full;   /* when that was last done */
     uint64_t paused; /* until when nothing is accepted; 0: accepting */
@@ -155,7 +155,7 @@ bool sy_tcp_pending_is_probed(struct tcp_net *net);
 /* Sets the options that every connection has; accepted ones have them from the listening socket. */
 void sy_tcp_pending_tune(struct tcp_net *net, int fd);
 
-/* Within this machine nothing is congested, and a control of congestion that paces (BBR) costs a
+/* Within this machine nothing is congested, and a congestion control that paces (BBR) costs a
  * third of the rate. Once a connection is there it is too late to choose another one. So a socket
  * that is to connect to this machine's own addresses has `reno`, as all that listen have; one that
  * has been accepted from elsewhere gets back what the system has. Refusals do not matter. */
