@@ -261,7 +261,7 @@ static int join_ask(struct tree *tree, struct parent *parent, enum sy_control_ty
         return tree->host->fail(err, EPERM, "PE 0 refuses this process: %s", text);
     }
     rc = rc ? rc : -EPROTO;
-    return tree->host->fail(err, -rc, "PE 0's answer: %s", strerror(-rc));
+    return tree->host->fail(err, -rc, "the answer: %s", strerror(-rc));
 }
 
 /* Connects to `to` and asks there for a place; returns as join_ask(). *again: PE 0 may have given
