@@ -162,7 +162,7 @@ static int flags_parse_option(struct sy_parser *parser, char ***words)
 
     parser->option = word;
     parser->value = parser->second = NULL;
-    if (!flag && name == word + 1 && strchr("nNK", name[0]) && isdigit((unsigned char)name[1])) {
+    if (!flag && name == word + 1 && memchr("nNK", name[0], 3) && isdigit((unsigned char)name[1])) {
         flag = flags_find_flag(name, 1); /* -n4 */
         parser->value = word + 2;
         return flags_apply(parser, flag);
