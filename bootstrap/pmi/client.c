@@ -400,8 +400,8 @@ int sy_pmi_get(struct pmi_client *client, const char *key, char *value, size_t r
     else
         rc = client_ask(client, 1, answer, "get_result", err, "cmd=get kvsname=%s key=%s\n",
                         client->space, key);
-    sy_pmi_number(answer, between, "rc", &status);
-    if (!rc && (status != 0 || !sy_pmi_word(answer, between, "value", value, room)))
+    if (!rc && ((sy_pmi_number(answer, between, "rc", &status) && status != 0) ||
+                !sy_pmi_word(answer, between, "value", value, room)))
         rc = client->host->fail(err, ENOENT, "PMI: the launcher has no key %s: '%.*s'%s", key,
                                 client_quotable(answer), answer,
                                 sy_pmi_mpi() == SY_PMI_MPI_ABSENT ? "" : other_order);
