@@ -249,7 +249,7 @@ void sy_ofi_forget(struct ofi_peer *peer)
         *link = peer->next_waiting;
     peer->message_taken = peer->transfer_taken = OFI_TAKEN;
     peer->waiting = peer->known = peer->proved = false;
-    peer->sent = peer->acked = peer->asked = peer->content = 0;
+    peer->sent = peer->acked = peer->asked = peer->content = peer->wanting = 0;
     peer->proving = peer->unproved = 0;
     peer->told = peer->applied;
 }
@@ -263,8 +263,8 @@ char *sy_ofi_room(struct ofi_peer *peer, size_t bytes)
     if (peer->open && peer->open->header->length + bytes > OFI_MESSAGE)
         sy_ofi_push(peer, false);
     if (!peer->open) {
-        if (peer->sent - peer->acked >= ofi->traits.window)
-            return NULL;
+        if (peer->sent - peer->acked >= ofi->traits.window + (peer->silent > 0))
+            return NULL; /* a silent peer gets one more: all in its window may have got lost */
         peer->open = sy_ofi_take(&ofi->requests);
         if (!peer->open)
             return NULL;
@@ -318,7 +318,7 @@ void sy_ofi_push(struct ofi_peer *peer, bool ack)
     peer->next = 0;
     message->header->sequence = ++peer->sent;
     if (message->reply)
-        message->header->flags |= OFI_WANTS_REPLY;
+        message->header->flags |= OFI_WANTS_REPLY, peer->wanting = peer->sent;
     if (ack || peer->sent - peer->asked >= peer->ofi->traits.window / 4) {
         message->header->flags |= OFI_ACK_ME;
         peer->asked = peer->sent;

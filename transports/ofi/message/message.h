@@ -101,8 +101,8 @@ struct ofi_peer {
     /* main endpoint's lock: */
     /* numbers of messages: requests to the peer */
     uint32_t sent, acked;
-    uint32_t asked;   /* the last one sent with OFI_ACK_ME */
-    uint32_t content; /* the last one with a record in it */
+    uint32_t asked;            /* the last one sent with OFI_ACK_ME */
+    uint32_t content, wanting; /* the last one with a record in it, and with one that has a reply */
     /* requests of the peer */
     uint32_t received, applied;
     uint32_t told; /* the last one that this PE has acknowledged */
@@ -141,7 +141,7 @@ struct ofi_peer {
 
     /* progress thread, see probe.c */
     uint64_t owes_since, signs, message_refused_at, transfer_refused_at;
-    unsigned silent; /* looks without a sign of it */
+    unsigned silent; /* looks without a sign of it; with the main endpoint's lock */
 };
 
 /* A message that could not be served when it came. */

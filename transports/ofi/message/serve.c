@@ -109,10 +109,13 @@ static bool serve_requests(struct ofi_peer *peer, const struct ofi_header *heade
 static void serve_defer(struct ofi_peer *peer, const struct ofi_header *header)
 {
     struct ofi_state *ofi = peer->ofi;
-    struct ofi_deferred *copy = malloc(offsetof(struct ofi_deferred, header) + header->length);
+    bool agreed = peer->received - peer->told <= ofi->traits.window + 1; /* see sy_ofi_room */
+    struct ofi_deferred *copy =
+        agreed ? malloc(offsetof(struct ofi_deferred, header) + header->length) : NULL;
 
     if (!copy) {
-        ofi->host->lost(peer->pe, ENOMEM, "no memory to keep its requests");
+        ofi->host->lost(peer->pe, agreed ? ENOMEM : EPROTO,
+                        agreed ? "no memory to keep its requests" : "it does not wait for answers");
         return;
     }
     memcpy(&copy->header, header, header->length);
@@ -176,49 +179,45 @@ static const char missing[] =
     "libfabric does not send again what was under way; the tcp transport does "
     "(SHMEM_TRANSPORTS=shm,tcp)";
 
-/* Whether a message of requests is the next one of its PE. An old one is a recording that a
- * stranger sends again. A PE does not skip numbers, nor send more than its window. */
-static bool serve_is_next(struct ofi_peer *peer, uint32_t number)
+/* Whether a number is the one after *last, as a PE skips none; then it is the last one. An old one
+ * is of a recording that a stranger sends again. */
+static bool serve_is_next(struct ofi_peer *peer, uint32_t *last, uint32_t number)
 {
-    struct ofi_state *ofi = peer->ofi;
+    bool next = number == *last + 1;
 
-    if (sy_ofi_reached(peer->received, number)) {
-        sy_ofi_stranger(ofi, "a replayed message");
-        return false;
-    }
-    if (number != peer->received + 1 || number - peer->told > ofi->traits.window) {
-        ofi->host->lost(peer->pe, EPROTO,
-                        number != peer->received + 1 ? missing : "it does not wait for answers");
-        return false;
-    }
-    peer->received = number;
-    return true;
+    if (next)
+        *last = number;
+    else if (sy_ofi_reached(*last, number))
+        sy_ofi_stranger(peer->ofi, "a replayed message");
+    else
+        peer->ofi->host->lost(peer->pe, EPROTO, missing);
+    return next;
 }
 
-/* Takes a reply. Replies come in the order of the requests and none may be missing: a provider that
- * has dropped one leaves a gap in the numbers. */
+/* Takes a reply. Replies come in the order of the requests. */
 static void serve_reply(struct ofi_peer *peer, const struct ofi_header *header)
 {
-    struct ofi_state *ofi = peer->ofi;
     struct ofi_answers *answers = peer->answers;
     const struct sy_pending_reply *part;
     const char *why = "a reply is not whole";
     size_t length = header->length - sizeof *header;
 
-    if (!length)
+    if (!length || !serve_is_next(peer, &peer->heard, header->sequence))
         return;
-    if (sy_ofi_reached(peer->heard, header->sequence)) {
-        sy_ofi_stranger(ofi, "a replayed reply");
-        return;
-    }
-    if (!answers || header->sequence != peer->heard + 1) {
-        ofi->host->lost(peer->pe, EPROTO, missing);
-        return;
-    }
-    peer->heard = header->sequence;
-    if (sy_pending_take(&answers->pending, (const char *)(header + 1), length, &answers->bytes,
-                        &part, &why) != length)
-        ofi->host->lost(peer->pe, EPROTO, why);
+    if (!answers || sy_pending_take(&answers->pending, (const char *)(header + 1), length,
+                                    &answers->bytes, &part, &why) != length)
+        peer->ofi->host->lost(peer->pe, EPROTO, why);
+}
+
+/* A PE acknowledges a request with its reply or later. So a reply that is awaited when all requests
+ * are acknowledged was lost with a connection, and no other one may come whose number says so. */
+static void serve_miss_reply(struct ofi_peer *peer)
+{
+    bool asks = peer->open && peer->open->reply;
+
+    if (peer->answers && !asks && sy_ofi_reached(peer->acked, peer->wanting) &&
+        sy_pending_count(&peer->answers->pending) && peer->ofi->traits.tcp)
+        peer->ofi->host->lost(peer->pe, EPROTO, missing);
 }
 
 void sy_ofi_serve(struct ofi_state *ofi, const struct ofi_header *header, size_t length)
@@ -234,7 +233,8 @@ void sy_ofi_serve(struct ofi_state *ofi, const struct ofi_header *header, size_t
     sy_ofi_acknowledged(peer, header->ack);
     if (!(header->flags & OFI_REQUEST))
         serve_reply(peer, header);
-    else if (serve_is_next(peer, header->sequence) &&
+    else if (serve_is_next(peer, &peer->received, header->sequence) &&
              (ofi->deferred || !serve_requests(peer, header)))
         serve_defer(peer, header);
+    serve_miss_reply(peer);
 }
