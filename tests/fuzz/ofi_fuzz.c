@@ -290,7 +290,7 @@ static void come(struct input *in)
     header.sequence = there && !(how & 4)
                           ? (header.flags & OFI_REQUEST ? peer->received : peer->heard) + 1
                           : header.ack;
-    header.ack = there && !(how & 8) ? peer->sent : header.ack;
+    header.ack = there && !(how & 8) ? (uint32_t)peer->sent : header.ack;
     header.mac = sealed ? sy_ofi_header_mac(peer, &header) : 0x1234567890abcdefu;
     memcpy(message, &header, sizeof header);
     for (int w = 0; w < WINDOWS; w++)

@@ -90,7 +90,7 @@ static bool ofi_contact_settled(struct ofi_state *ofi, struct node *n, const boo
     if (n->pe == NOBODY || n->given)
         return true;
     struct ofi_peer *peer = &ofi->peer[n->pe];
-    n->done = sy_ofi_reached(peer->acked, 1);
+    n->done = peer->acked >= 1;
     n->given = !n->done && peer->refused;
     if (!n->done)
         return n->given;

@@ -279,7 +279,7 @@ static int plugin_outstanding(void *self, struct sy_outstanding *list, int room)
     if (pthread_mutex_trylock(&ofi->endpoint[0].lock))
         return -EAGAIN;
     for (int pe = 0; pe < ofi->host->npes && count < room; pe++) {
-        uint32_t messages = ofi->peer[pe].sent - ofi->peer[pe].acked;
+        uint64_t messages = ofi->peer[pe].sent - ofi->peer[pe].acked;
         size_t native = ofi->peer[pe].unproved + ofi->peer[pe].delivering;
         if (messages)
             sy_ofi_ask(&ofi->peer[pe], ofi->peer[pe].sent);

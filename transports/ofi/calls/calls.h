@@ -19,9 +19,9 @@ struct sy_transport_ctx {
     bool wait_issued; /* a fence wants them to end before the next operation */
 
     /* main endpoint's lock; the first three by PE */
-    uint32_t *last;   /* the last message that carries something of this context */
+    uint64_t *last;   /* the last message that carries something of this context */
     bool *listed;     /* that message may be unacknowledged, and the PE is in `dirty` */
-    uint32_t *fenced; /* `last` at the last fence, or what was acknowledged when it was listed */
+    uint64_t *fenced; /* `last` at the last fence, or what was acknowledged when it was listed */
     int *dirty;       /* the PEs that are listed */
     int dirties;      /* how many */
 

@@ -7,11 +7,11 @@
 #include "transports/ofi/ofi.h"
 
 /* The last message to the context's dirty PE, or the one that is to follow its last write. */
-static uint32_t order_last_before_fence(const struct sy_transport_ctx *ctx, int pe)
+static uint64_t order_last_before_fence(const struct sy_transport_ctx *ctx, int pe)
 {
     struct ofi_state *ofi = ctx->ofi;
     const struct ofi_peer *peer = &ofi->peer[pe];
-    uint32_t last = ctx->last[pe];
+    uint64_t last = ctx->last[pe];
 
     /* Writes keep their order among themselves and need no message for that. */
     return ofi->traits.waw && !peer->open && last == peer->sent + 1 ? peer->sent : last;
@@ -83,7 +83,7 @@ struct sy_transport_ticket {
     int count;
     struct {
         int pe;
-        uint32_t last; /* message, as the context's */
+        uint64_t last; /* message, as the context's */
     } goal[];
 };
 

@@ -136,7 +136,7 @@ static int rma_behind_fence(struct sy_transport_ctx *ctx, int pe)
     struct ofi_peer *peer = &ofi->peer[pe];
 
     /* The target applies messages when it looks at them; a write would overtake one. */
-    if (ctx->listed[pe] && !sy_ofi_reached(peer->acked, ctx->fenced[pe]))
+    if (ctx->listed[pe] && peer->acked < ctx->fenced[pe])
         return sy_ofi_ask(peer, ctx->fenced[pe]);
     if (!ctx->wait_issued || ofi->traits.waw)
         return 0;
@@ -312,7 +312,7 @@ bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, 
     if (!ofi->traits.lone || !peer->proved || !sy_ofi_shares(ctx) || !idle(peer) ||
         !(ctx->puts ? ctx->polls != polls : ctx->one_by_one))
         return false;
-    bool free = sy_ofi_reached(peer->acked, peer->content);
+    bool free = peer->acked >= peer->content;
     *flags = free || ctx->behind ? 0 : OFI_AWAITED;
     ctx->behind = !free;
     return free;
@@ -321,5 +321,5 @@ bool sy_ofi_lone_put(struct sy_transport_ctx *ctx, const struct ofi_peer *peer, 
 bool sy_ofi_lone_get(const struct sy_transport_ctx *ctx, const struct ofi_peer *peer)
 {
     return peer->ofi->traits.lone && peer->proved && sy_ofi_shares(ctx) && idle(peer) &&
-           (!ctx->listed[peer->pe] || sy_ofi_reached(peer->acked, ctx->last[peer->pe]));
+           (!ctx->listed[peer->pe] || peer->acked >= ctx->last[peer->pe]);
 }

@@ -279,7 +279,7 @@ char *sy_ofi_room(struct ofi_peer *peer, size_t bytes)
 static bool message_due(const struct ofi_peer *peer)
 {
     return peer->sent - peer->acked < peer->ofi->traits.at_once ||
-           sy_ofi_reached(peer->acked, peer->asked);
+           peer->acked >= peer->asked;
 }
 
 /* Notes that the open message has grown by `bytes` for ctx, and lets it leave if it should. */
@@ -316,7 +316,7 @@ void sy_ofi_push(struct ofi_peer *peer, bool ack)
         return;
     peer->open = NULL;
     peer->next = 0;
-    message->header->sequence = ++peer->sent;
+    message->header->sequence = (uint32_t)++peer->sent;
     if (message->reply)
         message->header->flags |= OFI_WANTS_REPLY, peer->wanting = peer->sent;
     if (ack || peer->sent - peer->asked >= peer->ofi->traits.window / 4) {
@@ -331,23 +331,22 @@ void sy_ofi_push(struct ofi_peer *peer, bool ack)
     sy_ofi_send(message);
 }
 
-void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint32_t sequence)
+void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint64_t sequence)
 {
     ctx->last[pe] = sequence;
     if (ctx->listed[pe])
         return;
     ctx->listed[pe] = true;
-    ctx->fenced[pe] = ctx->ofi->peer[pe].acked; /* an old number would pass for one to come */
+    ctx->fenced[pe] = ctx->ofi->peer[pe].acked;
     ctx->dirty[ctx->dirties++] = pe;
 }
 
-int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence)
+int sy_ofi_ask(struct ofi_peer *peer, uint64_t sequence)
 {
-    if (sy_ofi_reached(peer->acked, sequence))
+    if (peer->acked >= sequence)
         return 0;
-    peer->lone = sequence == peer->acked + 1 &&
-                 (peer->open ? peer->sent + 1 : peer->sent) == sequence;
-    if (sy_ofi_reached(peer->asked, sequence))
+    peer->lone = sequence == peer->acked + 1 && sequence == peer->sent + (peer->open != NULL);
+    if (peer->asked >= sequence)
         return -EAGAIN;
     /* Either the open message is the one, or one behind it asks. */
     if (peer->open || sy_ofi_room(peer, 0))
@@ -362,13 +361,15 @@ void sy_ofi_prove(struct ofi_peer *peer)
         sy_ofi_push(peer, true);
 }
 
-void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack)
+void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t low)
 {
-    if (!sy_ofi_reached(ack, peer->acked) || !sy_ofi_reached(peer->sent, ack))
+    uint64_t ack = peer->acked + (uint32_t)(low - (uint32_t)peer->acked);
+
+    if (ack > peer->sent) /* an older one is far ahead by its low bits */
         return;
     peer->acked = ack;
     peer->proved = peer->proved || ack;
-    if (sy_ofi_reached(ack, peer->proof))
+    if (ack >= peer->proof)
         peer->proving = 0;
     if (ack == peer->sent && !peer->trailing)
         peer->unproved = 0;

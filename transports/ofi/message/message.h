@@ -83,8 +83,7 @@ static inline void sy_ofi_note_taken(_Atomic unsigned char *taken, bool refused)
         atomic_store_explicit(taken, OFI_REFUSED, memory_order_relaxed);
 }
 
-/* Another PE, "the peer", and what is under way between it and this PE. Numbers of messages wrap.
- */
+/* Another PE, "the peer", and what is under way between it and this PE. */
 struct ofi_peer {
     /* constant since connect() has returned */
     struct ofi_state *ofi;
@@ -99,11 +98,11 @@ struct ofi_peer {
     unsigned patience;  /* see wakeup.c */
 
     /* main endpoint's lock: */
-    /* numbers of messages: requests to the peer */
-    uint32_t sent, acked;
-    uint32_t asked;            /* the last one sent with OFI_ACK_ME */
-    uint32_t content, wanting; /* the last one with a record in it, and with one that has a reply */
-    /* requests of the peer */
+    /* numbers of messages: requests to the peer; a context may refer to one for days */
+    uint64_t sent, acked;
+    uint64_t asked;            /* the last one sent with OFI_ACK_ME */
+    uint64_t content, wanting; /* the last one with a record in it, and with one that has a reply */
+    /* requests of the peer; these and the next numbers wrap */
     uint32_t received, applied;
     uint32_t told; /* the last one that this PE has acknowledged */
     /* replies to the peer, replies of the peer */
@@ -120,7 +119,7 @@ struct ofi_peer {
     size_t proving;  /* sent before message `proof`, whose acknowledgement tells of their arrival */
     size_t unproved; /* sent since then */
     size_t delivering; /* in native writes whose arrival the provider tells */
-    uint32_t proof;
+    uint64_t proof;
     bool trailing; /* a native write has followed the last message */
     bool proved;   /* the peer has acknowledged a message, ever */
     bool lone;     /* the last quiet waited for a single message */
@@ -181,20 +180,20 @@ void sy_ofi_appended(struct ofi_peer *peer, struct sy_transport_ctx *ctx, size_t
                      unsigned flags);
 
 /* Something of ctx will be complete when message `sequence` has been acknowledged. */
-void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint32_t sequence);
+void sy_ofi_mark(struct sy_transport_ctx *ctx, int pe, uint64_t sequence);
 
 /* Sends the open message. ack: it is to be acknowledged. */
 void sy_ofi_push(struct ofi_peer *peer, bool ack);
 void sy_ofi_send(struct ofi_message *message);
 
 /* 0 if message `sequence` has been acknowledged; else sees to it that it will be: -EAGAIN. */
-int sy_ofi_ask(struct ofi_peer *peer, uint32_t sequence);
+int sy_ofi_ask(struct ofi_peer *peer, uint64_t sequence);
 
 /* Has the peer tell, without haste, when all that has been sent so far has arrived. */
 void sy_ofi_prove(struct ofi_peer *peer);
 
-/* The peer has acknowledged all messages up to number `ack`. */
-void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t ack);
+/* The peer has acknowledged all messages up to a number, of which it gives the low bits. */
+void sy_ofi_acknowledged(struct ofi_peer *peer, uint32_t low);
 
 /* This PE owes the peer an acknowledgement; sends those that no other message has carried. */
 void sy_ofi_owe(struct ofi_peer *peer);

@@ -215,7 +215,7 @@ static void serve_miss_reply(struct ofi_peer *peer)
 {
     bool asks = peer->open && peer->open->reply;
 
-    if (peer->answers && !asks && sy_ofi_reached(peer->acked, peer->wanting) &&
+    if (peer->answers && !asks && peer->acked >= peer->wanting &&
         sy_pending_count(&peer->answers->pending) && peer->ofi->traits.tcp)
         peer->ofi->host->lost(peer->pe, EPROTO, missing);
 }

@@ -239,7 +239,7 @@ static void probe_want(const struct ofi_peer *peer, uint64_t since)
 /* A number that changes with every sign of life of a PE. */
 static uint64_t ofi_signs(const struct ofi_peer *peer)
 {
-    return (uint64_t)peer->acked + peer->received + peer->heard +
+    return peer->acked + peer->received + peer->heard +
            atomic_load_explicit(&peer->transfers, memory_order_relaxed);
 }
 
