@@ -57,12 +57,12 @@ void *sy_heap_alloc(struct sy_heap *heap, size_t size, size_t alignment)
 {
     uint64_t offset;
 
-    if (!sy_heap_aligns(heap, alignment))
-        return NULL;
     heap_change_begins(heap);
-    bool taken = heap_take(heap, size, alignment, &offset);
+    bool taken = heap_take(heap, size, alignment, &offset), fits = sy_heap_aligns(heap, alignment);
+    if (taken && !fits) /* others, whose heap begins elsewhere, have got it and give it back too */
+        sy_allocator_release(heap->allocator, offset);
     heap_change_ends(heap);
-    return taken ? heap->base + offset : NULL;
+    return taken && fits ? heap->base + offset : NULL;
 }
 
 static uint64_t heap_offset_of(struct sy_heap *heap, const char *what, const void *block)
