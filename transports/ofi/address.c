@@ -14,11 +14,12 @@ struct address_head {
     uint8_t name;      /* bytes of the endpoint's name */
     uint8_t parts;     /* of keys of regions: sy_ofi_key_parts */
     uint8_t protocol;  /* of messages */
-    uint16_t wakeup;   /* port, in the network's order; 0: not needed */
+    bool sleeps;       /* until it is woken */
+    uint16_t wakeup;   /* port, in the network's order; 0: none */
     unsigned char nonce[OFI_NONCE];
 };
 
-enum { PROTOCOL = 5 };
+enum { PROTOCOL = 6 };
 
 const char *sy_ofi_advice(const union ofi_ip *at, int code, char text[OFI_ADVICE])
 {
@@ -51,7 +52,8 @@ size_t sy_ofi_address(void *self, void *buffer, size_t room)
         ofi->mute = true;
         return 0;
     }
-    head.wakeup = ofi->traits.wakeup ? ofi->wakeup.port : 0;
+    head.wakeup = ofi->wakeup.port;
+    head.sleeps = ofi->traits.wakeup;
     head.name = (uint8_t)length;
     memcpy(head.nonce, ofi->nonce, sizeof head.nonce);
     head.parts = (uint8_t)sy_ofi_key_parts(ofi);
@@ -95,6 +97,7 @@ static int address_meet(struct ofi_state *ofi, int pe, const char *address, size
     if (!peer->known)
         return count < 0 ? count : -FI_EINVAL;
     sy_ofi_probes_meet(peer, name);
+    peer->sleeps = head.sleeps;
     return sy_ofi_wakeup_meet(peer, name, head.wakeup);
 }
 

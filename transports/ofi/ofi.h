@@ -146,7 +146,7 @@ static inline void sy_ofi_expect(struct ofi_peer *peer)
 
     if (!atomic_load_explicit(&ofi->probes.watching, memory_order_relaxed))
         sy_ofi_probes_begin(ofi);
-    if (ofi->wakeup.fd < 0)
+    if (!ofi->wakeup.wanted)
         return;
     if (!peer->expected) {
         peer->expected = true;

@@ -77,14 +77,15 @@ failed:
     return rc;
 }
 
-/* Opens the socket for wake-ups, where it is of use and can be opened. */
+/* Opens the socket for wake-ups, where these or probe.c have use for it and it can be opened. */
 static void endpoint_open_wakeup(struct ofi_state *ofi)
 {
     struct ofi_traits *traits = &ofi->traits;
+    bool useful = ofi->host->npes > 1 && !ofi->host->unattended;
     int rc;
 
-    traits->wakeup = traits->wakeup && ofi->host->npes > 1 && !ofi->host->crowded;
-    if (!traits->wakeup || !(rc = sy_ofi_wakeup_open(ofi)))
+    traits->wakeup = traits->wakeup && useful && !ofi->host->crowded;
+    if (!useful || (!traits->tcp && !traits->wakeup) || !(rc = sy_ofi_wakeup_open(ofi)))
         return;
     traits->wakeup = false;
     ofi->host->log(SY_LOG_DEBUG, ofi->name, "no wake-ups: %s", strerror(rc));

@@ -278,8 +278,7 @@ char *sy_ofi_room(struct ofi_peer *peer, size_t bytes)
  * that would be another occasion. */
 static bool message_due(const struct ofi_peer *peer)
 {
-    return peer->sent - peer->acked < peer->ofi->traits.at_once ||
-           peer->acked >= peer->asked;
+    return peer->sent - peer->acked < peer->ofi->traits.at_once || peer->acked >= peer->asked;
 }
 
 /* Notes that the open message has grown by `bytes` for ctx, and lets it leave if it should. */

@@ -25,7 +25,8 @@ enum {
     OFI_ACK_ME = 1,      /* it is to be acknowledged */
     OFI_WANTS_REPLY = 2, /* some of its records have replies */
     OFI_REQUEST = 4,     /* it has request records; else replies, or nothing */
-    OFI_AWAITED = 8      /* the sender probably waits for the acknowledgement */
+    OFI_AWAITED = 8,     /* the sender probably waits for the acknowledgement */
+    OFI_WAKEUP = 16      /* it is a wake-up, which comes by another way: see wakeup.c */
 };
 
 /* The authenticator covers the rest of the header, under the key of the two PEs. Nothing of a
@@ -91,7 +92,8 @@ struct ofi_peer {
     bool known;                 /* this transport can reach the peer */
     fi_addr_t address;          /* of its endpoint */
     union ofi_ip at;            /* the same as an IP address, for probe.c; or no family */
-    struct sockaddr_in6 wakeup; /* or sockaddr_in; no family: the peer needs no wake-ups */
+    struct sockaddr_in6 wakeup; /* or sockaddr_in; no family: the peer takes no wake-ups */
+    bool sleeps;                /* until it is woken */
     unsigned parts;             /* what the keys of its regions contain: region.c */
     unsigned char nonce[OFI_NONCE];
     uint64_t secret[2]; /* the key of the pair */
@@ -141,6 +143,11 @@ struct ofi_peer {
     /* progress thread, see probe.c */
     uint64_t owes_since, signs, message_refused_at, transfer_refused_at;
     unsigned silent; /* looks without a sign of it; with the main endpoint's lock */
+    uint64_t doubt;  /* a message to it that has not been acknowledged since */
+    unsigned doubts; /* so many looks ago, not counting those before which it said nothing */
+
+    /* main endpoint's lock */
+    bool doubted; /* it has said since the last look that it runs, and still `doubt` is missing */
 };
 
 /* A message that could not be served when it came. */
@@ -210,6 +217,14 @@ void sy_ofi_forget(struct ofi_peer *peer);
 
 /* serve.c */
 void sy_ofi_serve(struct ofi_state *ofi, const struct ofi_header *header, size_t length);
+
+/* The PE that has sent a message or, with kind OFI_WAKEUP instead of 0, a wake-up; NULL: none of
+ * this job has. */
+struct ofi_peer *sy_ofi_sender(struct ofi_state *ofi, const struct ofi_header *header,
+                               size_t length, unsigned kind);
+
+/* Messages between the peer and this PE have been lost: so is the peer. */
+void sy_ofi_missing(struct ofi_peer *peer);
 
 /* Serves what came while there was no buffer for its reply. */
 void sy_ofi_serve_deferred(struct ofi_state *ofi);

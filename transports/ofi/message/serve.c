@@ -110,8 +110,9 @@ static void serve_defer(struct ofi_peer *peer, const struct ofi_header *header)
 {
     struct ofi_state *ofi = peer->ofi;
     bool agreed = peer->received - peer->told <= ofi->traits.window + 1; /* see sy_ofi_room */
-    struct ofi_deferred *copy =
-        agreed ? malloc(offsetof(struct ofi_deferred, header) + header->length) : NULL;
+    struct ofi_deferred *copy = agreed
+                                    ? malloc(offsetof(struct ofi_deferred, header) + header->length)
+                                    : NULL;
 
     if (!copy) {
         ofi->host->lost(peer->pe, agreed ? ENOMEM : EPROTO,
@@ -163,21 +164,25 @@ void sy_ofi_stranger(struct ofi_state *ofi, const char *what)
                        (unsigned long long)count);
 }
 
-/* The PE that has sent a message, or NULL if none of this job has. */
-static struct ofi_peer *serve_sender(struct ofi_state *ofi, const struct ofi_header *header,
-                                     size_t length)
+struct ofi_peer *sy_ofi_sender(struct ofi_state *ofi, const struct ofi_header *header,
+                               size_t length, unsigned kind)
 {
     if (length < sizeof *header || header->length < sizeof *header || header->length > length ||
-        header->source >= (uint32_t)ofi->host->npes)
+        !ofi->peer || header->source >= (uint32_t)ofi->host->npes ||
+        (header->flags & OFI_WAKEUP) != kind)
         return NULL;
     struct ofi_peer *peer = &ofi->peer[header->source];
     return peer->known && header->mac == sy_ofi_header_mac(peer, header) ? peer : NULL;
 }
 
-static const char missing[] =
-    "messages between it and this PE are missing: a connection was reset, most likely, and "
-    "libfabric does not send again what was under way; the tcp transport does "
-    "(SHMEM_TRANSPORTS=shm,tcp)";
+void sy_ofi_missing(struct ofi_peer *peer)
+{
+    peer->ofi->host->lost(
+        peer->pe, EPROTO,
+        "messages between it and this PE are missing: a connection was reset, most likely, and "
+        "libfabric does not send again what was under way; the tcp transport does "
+        "(SHMEM_TRANSPORTS=shm,tcp)");
+}
 
 /* Whether a number is the one after *last, as a PE skips none; then it is the last one. An old one
  * is of a recording that a stranger sends again. */
@@ -190,7 +195,7 @@ static bool serve_is_next(struct ofi_peer *peer, uint32_t *last, uint32_t number
     else if (sy_ofi_reached(*last, number))
         sy_ofi_stranger(peer->ofi, "a replayed message");
     else
-        peer->ofi->host->lost(peer->pe, EPROTO, missing);
+        sy_ofi_missing(peer);
     return next;
 }
 
@@ -217,12 +222,12 @@ static void serve_miss_reply(struct ofi_peer *peer)
 
     if (peer->answers && !asks && peer->acked >= peer->wanting &&
         sy_pending_count(&peer->answers->pending) && peer->ofi->traits.tcp)
-        peer->ofi->host->lost(peer->pe, EPROTO, missing);
+        sy_ofi_missing(peer);
 }
 
 void sy_ofi_serve(struct ofi_state *ofi, const struct ofi_header *header, size_t length)
 {
-    struct ofi_peer *peer = ofi->peer ? serve_sender(ofi, header, length) : NULL;
+    struct ofi_peer *peer = sy_ofi_sender(ofi, header, length, 0);
 
     if (!peer) {
         sy_ofi_stranger(ofi, "a message");

@@ -31,6 +31,7 @@
 #define LATE_NS    (4 * SECOND_NS)     /* between two looks: this side has not run */
 #define SAID_PART  3                   /* a warning comes after this part of the patience */
 #define REFUSED_NS (20 * SECOND_NS)    /* without anything taken */
+#define PATIENCES  3                   /* so many of them before what was sent is taken for lost */
 #define BEFORE     1.5 /* seconds: a silence is noticed late, and the next look is late too */
 
 struct ofi_probe {
@@ -253,6 +254,35 @@ static bool probe_is_refused(_Atomic unsigned char *taken, uint64_t *since, uint
     return refused == OFI_REFUSED_SEEN && now - *since >= REFUSED_NS;
 }
 
+/* ---- connections of the provider that are dead at one end ---- */
+
+/* A PE runs, as it says by a wake-up, and has so many messages. What it has, but has not applied,
+ * waits for somebody else. Main endpoint locked. */
+void sy_ofi_probes_heard(struct ofi_peer *peer, uint32_t received, uint32_t applied)
+{
+    uint32_t doubt = (uint32_t)peer->doubt;
+    bool waits = sy_ofi_reached(received, doubt) && !sy_ofi_reached(applied, doubt);
+
+    peer->doubted = !waits && !atomic_load_explicit(&peer->transfers, memory_order_relaxed);
+}
+
+/* After a reset libfabric may go on at one end as if nothing had been, and refuse the other's new
+ * connection. So a PE that owes an acknowledgement is asked whether it runs. One that has said so
+ * for long enough is lost. While long transfers are under way messages may have to wait for these.
+ */
+static void probe_doubt(struct ofi_peer *peer)
+{
+    if (peer->acked >= peer->doubt) {
+        peer->doubt = peer->sent;
+        peer->doubts = 0;
+    } else if (peer->doubted && ++peer->doubts >= PATIENCES * probe_patience(peer->ofi)) {
+        sy_ofi_missing(peer);
+    } else {
+        sy_ofi_wakeup_send(peer, OFI_ACK_ME);
+    }
+    peer->doubted = false;
+}
+
 /* Finds the PEs that owe something. Those without a sign of life for a while are asked, again and
  * ever more seldom, and their hosts probed: where a connection is reset libfabric makes a new one,
  * and the number of what comes next says that what was under way is missing. Returns whether any PE
@@ -264,11 +294,13 @@ static bool probe_find(struct ofi_state *ofi, uint64_t now, bool late, int *refu
 
     for (int pe = 0; pe < ofi->host->npes; pe++) {
         struct ofi_peer *peer = &ofi->peer[pe];
-        if (!peer->known || !peer->at.any.sa_family || !sy_ofi_is_unanswered(peer)) {
+        bool awaits = peer->answers && sy_pending_count(&peer->answers->pending);
+        if (!peer->known || !peer->at.any.sa_family || (!awaits && !sy_ofi_is_unanswered(peer))) {
             peer->owes_since = 0;
             continue;
         }
         any = true;
+        probe_doubt(peer);
         uint64_t signs = ofi_signs(peer);
         if (late || !peer->owes_since || signs != peer->signs) {
             peer->owes_since = now;

@@ -210,7 +210,8 @@ static bool progress_look(struct ofi_state *ofi, bool *busy)
     uint64_t begun = silent ? sy_clock_ns() : 0, now = begun;
 
     for (int rounds = 0; rounds < 64 && now - begun <= LOOKING_NS; rounds++) {
-        bool done = progress_poll_timed(ofi, silent, &moved) || moved || sy_ofi_wakeup_taken(ofi);
+        bool done = progress_poll_timed(ofi, silent, &moved) || moved ||
+                    (ofi->traits.wakeup && sy_ofi_wakeup_taken(ofi));
         now = silent ? sy_clock_ns() : 0;
         if (done) {
             *busy = true;
@@ -292,6 +293,8 @@ int sy_ofi_event(struct ofi_state *ofi)
         return 1;
     }
     sy_ofi_lock(&ofi->endpoint[0]);
+    if (!ofi->traits.wakeup)
+        sy_ofi_wakeup_taken(ofi); /* a question: probe.c */
     progress_settle(ofi, expirations > 0);
     sy_ofi_unlock(&ofi->endpoint[0]);
     return 1;

@@ -20,8 +20,9 @@ struct ofi_wait {
 
 /* See wakeup.c. */
 struct ofi_wakeup {
-    int fd;        /* -1: neither this PE nor another takes any */
+    int fd;        /* -1: none */
     uint16_t port; /* in the network's order */
+    bool wanted;   /* some PEs have to be woken */
     bool from_far; /* PEs on other hosts may send some */
 };
 
@@ -55,12 +56,14 @@ void sy_ofi_wakeup_close(struct ofi_state *ofi);
 int sy_ofi_wakeup_meet(struct ofi_peer *peer, const void *address, uint16_t its_port);
 bool sy_ofi_wakeup_sure(struct ofi_state *ofi);
 bool sy_ofi_wakeup_taken(struct ofi_state *ofi);
+void sy_ofi_wakeup_send(struct ofi_peer *peer, unsigned flags);
 void sy_ofi_wakeup_due(struct ofi_state *ofi);
 bool sy_ofi_wakeup_inquire(struct ofi_state *ofi, bool now);
 
 /* probe.c */
 void sy_ofi_probes_meet(struct ofi_peer *peer, const void *address);
 void sy_ofi_probes_look(struct ofi_state *ofi);
+void sy_ofi_probes_heard(struct ofi_peer *peer, uint32_t received, uint32_t applied);
 void sy_ofi_probes_close(struct ofi_state *ofi);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a thread sleeps on, be it the core's progress thread or one that waits: an epoll set of two
- * descriptors, the main completion queue's (or the wake-ups', wakeup.c) and a timer. Who sleeps
+/* What a thread sleeps on, be it the core's progress thread or one that waits: an epoll set of
+ * the main completion queue's descriptor, that for wake-ups (wakeup.c) and a timer. Who sleeps
  * when is progress.c's business. */
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,7 @@ void sy_ofi_watch_queue(struct ofi_state *ofi, bool on)
 /* Something was issued whose end may wake nobody, so the timer is set. */
 void sy_ofi_look_after(struct ofi_state *ofi)
 {
-    long soon = ofi->wakeup.fd >= 0 ? ofi->unheard_ns : OFI_TICK_NS;
+    long soon = ofi->wakeup.wanted ? ofi->unheard_ns : OFI_TICK_NS;
 
     if (ofi->armed && (!ofi->ticking || ofi->tick_ns > soon))
         sy_ofi_set_timer(ofi, ofi->tick_ns = soon);
@@ -50,7 +50,9 @@ int sy_ofi_sleep_open(struct ofi_state *ofi, struct sy_error *err)
     ofi->epoll = epoll_create1(EPOLL_CLOEXEC);
     ofi->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (ofi->epoll < 0 || ofi->timer < 0 ||
-        epoll_ctl(ofi->epoll, EPOLL_CTL_ADD, ofi->timer, &event))
+        epoll_ctl(ofi->epoll, EPOLL_CTL_ADD, ofi->timer, &event) ||
+        (ofi->wakeup.fd >= 0 && !ofi->traits.wakeup &&
+         epoll_ctl(ofi->epoll, EPOLL_CTL_ADD, ofi->wakeup.fd, &event)))
         return ofi->host->fail(err, errno, "a timer for the progress thread: %s%s", strerror(errno),
                                sy_denied_hint(errno));
     if (ofi->traits.wakeup)

@@ -9,8 +9,10 @@
  * (sy_ofi_wakeup_inquire).
  *
  * So a wake-up may be lost, or come before what it is for. Where a network lets no datagrams
- * through, a PE of a job on several hosts still polls every few milliseconds. A wake-up says only
- * who sends it, authenticated under the key of the two PEs; a repeated one costs a poll.
+ * through, a PE of a job on several hosts still polls every few milliseconds. A wake-up is the
+ * header of a message, with the numbers of the last messages that its sender has received
+ * (`sequence`) and applied. A repeated one costs a poll. probe.c asks by wake-ups, to be answered
+ * by one (OFI_ACK_ME), whether a PE runs to which messages do not get.
  *
  * All with the main endpoint locked, but for opening, closing and meeting. */
 #include <errno.h>
@@ -30,11 +32,6 @@
 #define PATIENCE     64
 #define PATIENCE_FAR 512
 #define LONGEST_GAP  2048
-
-struct wakeup {
-    uint64_t mac;
-    uint64_t source; /* the PE that sends it */
-};
 
 static int wakeup_make_socket(struct ofi_state *ofi, int family)
 {
@@ -82,12 +79,13 @@ int sy_ofi_wakeup_meet(struct ofi_peer *peer, const void *address, uint16_t its_
     struct ofi_state *ofi = peer->ofi;
 
     /* Where there are no wake-ups addresses may be of any kind. */
-    bool far = (its_port || ofi->traits.wakeup) && wakeup_is_far(ofi, address);
+    bool far = (peer->sleeps || ofi->traits.wakeup) && wakeup_is_far(ofi, address);
 
     peer->patience = far ? PATIENCE_FAR : PATIENCE;
     ofi->wakeup.from_far = ofi->wakeup.from_far || far;
     if (!its_port || peer->pe == ofi->host->pe)
         return 0;
+    ofi->wakeup.wanted = ofi->wakeup.wanted || peer->sleeps;
     memcpy(&peer->wakeup, address, sy_socket_length(address));
     *sy_socket_port(&peer->wakeup) = its_port;
     return wakeup_make_socket(ofi, peer->wakeup.sin6_family);
@@ -99,13 +97,27 @@ bool sy_ofi_wakeup_sure(struct ofi_state *ofi)
     return !ofi->wakeup.from_far;
 }
 
-/* Whether a wake-up is of a PE of this job. */
-static bool wakeup_is_valid(struct ofi_state *ofi, const struct wakeup *wakeup, ssize_t length)
+/* Sends a datagram. A refusal belongs to an earlier one, to a PE that has gone. */
+void sy_ofi_wakeup_send(struct ofi_peer *peer, unsigned flags)
 {
-    if (length != sizeof *wakeup || !ofi->peer || wakeup->source >= (uint64_t)ofi->host->npes)
-        return false;
-    const struct ofi_peer *peer = &ofi->peer[wakeup->source];
-    return peer->known && wakeup->mac == sy_siphash(peer->secret, &wakeup->source, 1);
+    struct ofi_state *ofi = peer->ofi;
+    struct ofi_header wakeup = {.source = (uint32_t)ofi->host->pe,
+                                .length = sizeof wakeup,
+                                .flags = (uint16_t)(OFI_WAKEUP | flags),
+                                .sequence = peer->received,
+                                .ack = peer->applied};
+
+    wakeup.mac = sy_ofi_header_mac(peer, &wakeup);
+    sy_count(&ofi->counters.wakeups_sent, peer->wakeup.sin6_family != 0);
+    if (!peer->wakeup.sin6_family ||
+        sendto(ofi->wakeup.fd, &wakeup, sizeof wakeup, 0, (struct sockaddr *)&peer->wakeup,
+               sy_socket_length(&peer->wakeup)) >= 0 ||
+        errno == EAGAIN || errno == ECONNREFUSED || !peer->sleeps || peer->told_of)
+        return;
+    peer->told_of = !ofi->contacting;
+    ofi->host->log(ofi->contacting ? SY_LOG_DEBUG : SY_LOG_WARN, ofi->name,
+                   "PE %d cannot be woken now, and answers when it calls the library: %s", peer->pe,
+                   strerror(errno));
 }
 
 /* Reads the wake-ups that have come; whether there was one. */
@@ -113,41 +125,29 @@ bool sy_ofi_wakeup_taken(struct ofi_state *ofi)
 {
     bool heard = false;
 
-    for (int i = 0; ofi->traits.wakeup && i < WAKEUPS; i++) {
-        struct wakeup wakeup;
+    for (int i = 0; ofi->wakeup.port && i < WAKEUPS; i++) {
+        struct ofi_header wakeup;
+        struct ofi_peer *peer;
         ssize_t length = recv(ofi->wakeup.fd, &wakeup, sizeof wakeup, MSG_TRUNC);
         if (length < 0 && errno == EAGAIN)
             break;
         if (length < 0)
             continue;
-        if (wakeup_is_valid(ofi, &wakeup, length))
-            heard = true, sy_count(&ofi->counters.wakeups_heard, 1);
-        else
+        if (length != sizeof wakeup ||
+            !(peer = sy_ofi_sender(ofi, &wakeup, sizeof wakeup, OFI_WAKEUP))) {
             sy_ofi_stranger(ofi, "a wake-up");
+            continue;
+        }
+        heard = true;
+        sy_count(&ofi->counters.wakeups_heard, 1);
+        sy_ofi_probes_heard(peer, wakeup.sequence, wakeup.ack);
+        if (wakeup.flags & OFI_ACK_ME)
+            sy_ofi_wakeup_send(peer, 0);
     }
     return heard;
 }
 
 /* ---- those that are expected to answer ---- */
-
-/* Sends a datagram. A refusal belongs to an earlier one, to a PE that has gone. */
-static void wakeup_send(struct ofi_peer *peer)
-{
-    struct ofi_state *ofi = peer->ofi;
-    struct wakeup wakeup = {.source = (uint64_t)ofi->host->pe};
-
-    wakeup.mac = sy_siphash(peer->secret, &wakeup.source, 1);
-    sy_count(&ofi->counters.wakeups_sent, peer->wakeup.sin6_family != 0);
-    if (!peer->wakeup.sin6_family ||
-        sendto(ofi->wakeup.fd, &wakeup, sizeof wakeup, 0, (struct sockaddr *)&peer->wakeup,
-               sy_socket_length(&peer->wakeup)) >= 0 ||
-        errno == EAGAIN || errno == ECONNREFUSED || peer->told_of)
-        return;
-    peer->told_of = !ofi->contacting;
-    ofi->host->log(ofi->contacting ? SY_LOG_DEBUG : SY_LOG_WARN, ofi->name,
-                   "PE %d cannot be woken now, and answers when it calls the library: %s", peer->pe,
-                   strerror(errno));
-}
 
 /* Sends a wake-up; asks: with a wish for an answer. Neither is a sign of life. */
 static void wakeup_call(struct ofi_peer *peer, bool asks)
@@ -156,7 +156,8 @@ static void wakeup_call(struct ofi_peer *peer, bool asks)
 
     if (asks)
         sy_ofi_prove(peer);
-    wakeup_send(peer);
+    if (peer->sleeps)
+        sy_ofi_wakeup_send(peer, 0);
     peer->gap = gap < LONGEST_GAP ? 2 * gap : gap;
     peer->wake_at = peer->ofi->looks + peer->gap;
     peer->stale = true;
