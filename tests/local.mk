@@ -126,7 +126,7 @@ together_tests = \
 	tests/fake/fake.test tests/launch/env.test tests/launch/slurm.test tests/launch/hosts.test tests/unit/test_coll \
 	tests/lint/headers.test tests/space/spaces.test tests/launch/mpi_end.test tests/launch/mpi.test tests/ofi/cutoff.test \
 	tests/launch/mpirun.test tests/cluster/firewall.test tests/ofi/suite.test tests/launch/late.test tests/cluster/cutoff.test \
-	tests/ofi/traits.test tests/ofi/endings.test \
+	tests/ofi/traits.test tests/ofi/endings.test tests/ofi/resets.test \
 	tests/transport/guide.test tests/conformance/memcheck.test tests/stream/stream.test tests/launch/ssh.test tests/fault/errors.test \
 	tests/launch/misuse.test tests/launch/hydra.test tests/launch/comms.test tests/cluster/silence.test \
 	tests/launch/stall.test tests/launch/hybrid.test tests/abi/abi.test tests/launch/rogue.test \
@@ -386,7 +386,7 @@ tests_unit_test_tcp_outage_SOURCES = tests/unit/test_tcp_outage.c tests/unit/sui
 tests_unit_test_tcp_outage_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
 tests_unit_test_tcp_outage_LDADD = shmem/libsma.a $(CHECK_LIBS)
 # The ofi transport with the providers that need no device.
-ofi_scripts = tests/ofi/bytes.test tests/ofi/cutoff.test tests/ofi/endings.test tests/ofi/offers.test tests/ofi/ofi.test tests/ofi/strangers.test \
+ofi_scripts = tests/ofi/bytes.test tests/ofi/cutoff.test tests/ofi/endings.test tests/ofi/offers.test tests/ofi/ofi.test tests/ofi/resets.test tests/ofi/strangers.test \
 	tests/ofi/suite.test tests/ofi/traits.test tests/ofi/waiting.test
 dist_check_SCRIPTS += $(ofi_scripts)
 TESTS += $(ofi_scripts)

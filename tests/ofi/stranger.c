@@ -218,9 +218,10 @@ static int wakeups(const char *host, const char *port, int count)
     uint64_t words[180] = {0};
 
     for (int i = 0; i < count; i++) {
-        static const size_t lengths[] = {0, 4, 8, 15, 16, 16, 17, 1400};
+        static const size_t lengths[] = {0, 4, 16, 23, 24, 24, 25, 1400};
         words[0] = any();
-        words[1] = any() % 4;
+        words[1] = any() % 4 | UINT64_C(24) << 32 | UINT64_C(17) << 48; /* PE, length, flags */
+        words[2] = any();
         sent += sendto(fd, words, lengths[i % 8], 0, (struct sockaddr *)&to, sizeof to) >= 0;
     }
     close(fd);
