@@ -246,6 +246,8 @@ static bool looks_again(struct ofi_state *ofi, bool busy)
 static int progress_settle(struct ofi_state *ofi, bool late)
 {
     bool asks = ofi->expected, busy = sy_ofi_poll(ofi) > 0;
+    if (!ofi->traits.wakeup)
+        sy_ofi_wakeup_taken(ofi); /* a question, or its answer: probe.c */
     bool moving = ofi->expected && sy_ofi_wakeup_inquire(ofi, late);
     bool told = progress_look(ofi, &busy);
 
@@ -293,8 +295,6 @@ int sy_ofi_event(struct ofi_state *ofi)
         return 1;
     }
     sy_ofi_lock(&ofi->endpoint[0]);
-    if (!ofi->traits.wakeup)
-        sy_ofi_wakeup_taken(ofi); /* a question: probe.c */
     progress_settle(ofi, expirations > 0);
     sy_ofi_unlock(&ofi->endpoint[0]);
     return 1;
