@@ -31,7 +31,7 @@
 #define LATE_NS    (4 * SECOND_NS)     /* between two looks: this side has not run */
 #define SAID_PART  3                   /* a warning comes after this part of the patience */
 #define REFUSED_NS (20 * SECOND_NS)    /* without anything taken */
-#define PATIENCES  3                   /* so many of them before what was sent is taken for lost */
+#define MISSING    3   /* times the patience: then what a PE that runs has not got is missing */
 #define BEFORE     1.5 /* seconds: a silence is noticed late, and the next look is late too */
 
 struct ofi_probe {
@@ -275,7 +275,7 @@ static void probe_doubt(struct ofi_peer *peer)
     if (peer->acked >= peer->doubt) {
         peer->doubt = peer->sent;
         peer->doubts = 0;
-    } else if (peer->doubted && ++peer->doubts >= PATIENCES * probe_patience(peer->ofi)) {
+    } else if (peer->doubted && ++peer->doubts >= MISSING * probe_patience(peer->ofi)) {
         sy_ofi_missing(peer);
     } else {
         sy_ofi_wakeup_send(peer, OFI_ACK_ME);
