@@ -1,15 +1,18 @@
-/* See guard.h. A shutdown stops the thread, in place of a write, which a filter may refuse: two
- * readers of the launcher's socket would take parts of each other's frames. */
+/* See guard.h. A shutdown or the end of a socket stops the thread, since a filter may refuse one of
+ * them, or a write: two readers of the launcher's socket would share its frames. */
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "core/start/boot.h"
 #include "core/fatal.h"
 #include "core/guard.h"
 #include "core/start/config.h"
 #include "core/wait/stall.h"
+#include "util/denied.h"
+#include "util/file.h"
 #include "util/log.h"
 #include "util/signals.h"
 
@@ -59,24 +62,18 @@ static void *core_guard_keep(void *arg)
                             {.fd = sy_boot->wait_fd(sy_boot_self), .events = POLLIN}};
     const double limit = sy_config.stall_report;
     const int pause = limit > 0 && limit < LONGEST_PAUSE ? (int)(limit * 1000 / LOOKS) + 1 : -1;
+    int ready;
 
     (void)arg;
-    while (!wait[0].revents) {
-        int ready = poll(wait, 2, pause);
+    while (!wait[0].revents && ((ready = poll(wait, 2, pause)) >= 0 || errno == EINTR))
         if (ready > 0 && wait[1].revents && !wait[0].revents && sy_guard_hear())
             core_guard_tell(true);
         else if (!ready && sy_stall_due(limit, pause / 1e3))
             core_guard_tell(false);
-    }
+    if (!wait[0].revents)
+        sy_log(SY_LOG_WARN, "boot", "the end of the job is not noticed at once: poll: %s%s",
+               strerror(errno), sy_denied_hint(errno));
     return NULL;
-}
-
-static void core_guard_close(void)
-{
-    for (int i = 0; i < 2; i++) {
-        close(guard.stop[i]);
-        guard.stop[i] = -1;
-    }
 }
 
 void sy_guard_listen(void)
@@ -85,15 +82,18 @@ void sy_guard_listen(void)
         return;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, guard.stop) != 0)
         return;
-    if (sy_thread_start(&guard.thread, core_guard_keep, NULL) != 0)
-        core_guard_close();
+    if (sy_thread_start(&guard.thread, core_guard_keep, NULL) != 0) {
+        sy_file_close(&guard.stop[1]);
+        sy_file_close(&guard.stop[0]);
+    }
 }
 
 void sy_guard_stop(void)
 {
     if (guard.stop[0] < 0)
         return;
-    shutdown(guard.stop[1], SHUT_WR);
+    shutdown(guard.stop[1], SHUT_WR); /* it works where a child has the socket too */
+    sy_file_close(&guard.stop[1]);
     pthread_join(guard.thread, NULL);
-    core_guard_close();
+    sy_file_close(&guard.stop[0]);
 }
