@@ -9,7 +9,7 @@ shm_sources = \
 	transports/shm/region.c transports/shm/service.c
 
 pkglib_LTLIBRARIES += transports/shm/shmem_transport_shm.la
-transports_shm_shmem_transport_shm_la_SOURCES = $(shm_sources) $(engine_sources)
+transports_shm_shmem_transport_shm_la_SOURCES = $(shm_sources) $(engine_sources) shmem/util/file.c shmem/util/file.h
 transports_shm_shmem_transport_shm_la_LDFLAGS = $(transport_ldflags)
 
 tcp_sources = \
@@ -45,7 +45,7 @@ tcp_sources = \
 if HAVE_NETTLE
 pkglib_LTLIBRARIES += transports/tcp/shmem_transport_tcp.la
 transports_tcp_shmem_transport_tcp_la_SOURCES = $(tcp_sources) $(engine_sources) $(auth_sources) $(net_file_sources) \
-	shmem/util/net/io.c shmem/util/net/io.h
+	shmem/util/file.c shmem/util/file.h shmem/util/net/io.c shmem/util/net/io.h
 transports_tcp_shmem_transport_tcp_la_LDFLAGS = $(transport_ldflags)
 transports_tcp_shmem_transport_tcp_la_LIBADD = $(NETTLE_LIBS)
 endif

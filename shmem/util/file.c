@@ -8,11 +8,14 @@
 
 int sy_file_set_length(int fd, uint64_t length)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-
-    sigaction(SIGXFSZ, &ignore, &before);
+    sigset_t before = sy_signals_block(), excess;
     int rc = ftruncate(fd, (off_t)length) ? -errno : 0;
-    sigaction(SIGXFSZ, &before, NULL);
+
+    sigemptyset(&excess);
+    sigaddset(&excess, SIGXFSZ);
+    if (rc == -EFBIG)
+        sigtimedwait(&excess, NULL, &(struct timespec){0});
+    sy_signals_restore(before);
     return rc;
 }
 

@@ -60,8 +60,8 @@ int sy_shm_service_open(struct shm_state *shm, int bell, struct sy_error *err)
     void *box = MAP_FAILED;
     int fd = sy_memfd_create("openshmem-mailbox");
 
-    errno = fd < 0 ? -fd : 0;
-    if (fd >= 0 && !ftruncate(fd, sizeof(struct shm_mailbox)) && !sy_memfd_seal(fd))
+    errno = -(fd < 0 ? fd : sy_file_set_length(fd, sizeof(struct shm_mailbox)));
+    if (!errno && !sy_memfd_seal(fd))
         box = mmap(NULL, sizeof(struct shm_mailbox), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (box != MAP_FAILED && bell < 0)
         bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -3,25 +3,10 @@
 #include <unistd.h>
 
 #include "transports/tcp/ring.h"
+#include "util/file.h"
 
-/* The same without a file descriptor, where none is left. Where the kernel is told not to promise
- * more memory than there is (vm.overcommit_memory), it counts all of this at once. */
-static int ring_open_anonymous(struct tcp_ring *ring, size_t bytes)
-{
-    char *base = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    if (base == MAP_FAILED)
-        return -errno;
-    if (mremap(base, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base + bytes) == MAP_FAILED) {
-        int code = -errno;
-        munmap(base, 2 * bytes);
-        return code;
-    }
-    *ring = (struct tcp_ring){.base = base, .size = bytes};
-    return 0;
-}
-
+/* In a file, or without one where that fails. Then a kernel that is told not to promise more memory
+ * than there is (vm.overcommit_memory) counts all of the ring at once. */
 int sy_tcp_ring_open(struct tcp_ring *ring, size_t size)
 {
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
@@ -29,24 +14,22 @@ int sy_tcp_ring_open(struct tcp_ring *ring, size_t size)
     while (bytes < size)
         bytes *= 2;
     int fd = memfd_create("openshmem-tcp", MFD_CLOEXEC), code = 0;
-    if (fd < 0)
-        return errno == EMFILE || errno == ENFILE ? ring_open_anonymous(ring, bytes) : -errno;
-    char *base = ftruncate(fd, (off_t)bytes)
-                     ? MAP_FAILED
-                     : mmap(NULL, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (fd >= 0 && sy_file_set_length(fd, bytes))
+        sy_file_close(&fd);
+    char *base = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | (fd < 0 ? MAP_ANONYMOUS | MAP_NORESERVE : 0), fd, 0);
     if (base == MAP_FAILED)
         code = -errno;
-    for (int half = 0; half < 2 && !code; half++)
-        if (mmap(base + (size_t)half * bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                 fd, 0) == MAP_FAILED)
-            code = -errno;
-    if (code && base != MAP_FAILED)
+    else if ((fd < 0 ? mremap(base, 0, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, base + bytes)
+                     : mmap(base + bytes, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                            0)) == MAP_FAILED) {
+        code = -errno;
         munmap(base, 2 * bytes);
-    close(fd);
-    if (code)
-        return code;
-    *ring = (struct tcp_ring){.base = base, .size = bytes};
-    return 0;
+    }
+    sy_file_close(&fd);
+    if (!code)
+        *ring = (struct tcp_ring){.base = base, .size = bytes};
+    return code;
 }
 
 void sy_tcp_ring_close(struct tcp_ring *ring)
