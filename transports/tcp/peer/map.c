@@ -58,8 +58,12 @@ unsigned sy_tcp_ways(struct tcp *tcp, int one, int other)
     size_t size, other_size;
     const void *address = sy_tcp_address_of(tcp, one, &size),
                *other_address = sy_tcp_address_of(tcp, other, &other_size);
+    unsigned ways = sy_tcp_address_ways(address, size, other_address, other_size);
 
-    return sy_tcp_address_ways(address, size, other_address, other_size);
+    /* Without /proc/sys the addresses do not tell which machine they belong to. */
+    return ways || tcp->host->place(one).node != tcp->host->place(other).node
+               ? ways
+               : TCP_WAY_THERE | TCP_WAY_BACK | TCP_WAY_NEAR;
 }
 
 static int map_list_nodes(struct tcp *tcp, struct sy_error *err)
