@@ -227,6 +227,21 @@ START_TEST(another_version)
 }
 END_TEST
 
+/* So has one that this machine forbids at all addresses; but the peer may connect meanwhile. */
+START_TEST(a_first_contact_is_forbidden)
+{
+    begin();
+    ck_assert_int_eq(looks_until_lost_after("192.0.2.1", SY_WAY_DENIED), 2 * LIMIT + 1);
+    begin();
+    peer->outage.met = false;
+    ck_assert_int_eq(looks_until_lost_after("192.0.2.1", SY_WAY_DENIED | SY_WAY_SILENT),
+                     2 * LIMIT + 1);
+    begin();
+    peer->outage.met = false;
+    ck_assert_int_eq(looks_until_lost_after("192.0.2.1", SY_WAY_DENIED), 3);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("tcp outage");
@@ -241,6 +256,7 @@ int main(void)
     tcase_add_test(cases, this_machine_had_the_address);
     tcase_add_test(cases, the_machine_answers_for_another_peer);
     tcase_add_test(cases, another_version);
+    tcase_add_test(cases, a_first_contact_is_forbidden);
     suite_add_tcase(suite, cases);
     return suite_run(suite);
 }

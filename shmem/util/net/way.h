@@ -16,7 +16,8 @@ enum sy_way {
     /* 8 and 128 are the tcp transport's TCP_SEEN_ */
     SY_WAY_OWN = 16,    /* no answer from an address of this machine itself */
     SY_WAY_ABSENT = 32, /* no machine has that address */
-    SY_WAY_FILES = 64   /* no file descriptor is left */
+    SY_WAY_FILES = 64,  /* no file descriptor is left */
+    SY_WAY_DENIED = 256 /* this machine forbids the attempt */
 };
 
 /* What the error of an attempt tells of the way; 0: nothing. */
@@ -31,9 +32,11 @@ static inline unsigned sy_way_seen(int code)
     case ENETUNREACH:
     case ENETDOWN:
     case EACCES:
-    case EPERM:
     case EINVAL:
         return SY_WAY_NONE;
+    case EPERM:
+    case ENOSYS:
+        return SY_WAY_DENIED;
     case EMFILE:
     case ENFILE:
         return SY_WAY_FILES;
@@ -74,6 +77,9 @@ static inline const char *sy_way_text(unsigned seen, const char *ports, const ch
         cause = "Most likely a firewall or a security group drops what goes to these ports";
     else if (seen & SY_WAY_REFUSED)
         cause = "Either nobody listens there, or a firewall refuses connections to these ports";
+    else if (seen & SY_WAY_DENIED)
+        words = "This machine forbids it: a filter of system calls (seccomp, such as a container's "
+                "profile), or a firewall's rule for what leaves it";
     else if (none)
         cause = "Either a firewall forbids it, or there is no way to these addresses (";
     *text = '\0';

@@ -71,7 +71,7 @@ struct tcp_conn_user {
 #define TCP_SEEN_VERSION 128u /* the peer's library is of another version */
 
 #define TCP_SILENCE        7.5 /* seconds until the kernel ends a connection that is not answered */
-#define TCP_FULL           TCP_SECOND       /* that a first contact may lack a file descriptor */
+#define TCP_FULL           TCP_SECOND /* that a first contact may lack a descriptor, or be denied */
 #define TCP_HANDSHAKE_TIME (5 * TCP_SECOND) /* for the handshake of a connection */
 
 /* Chooses the interfaces and listens: 0 and *net, or -errno with the reason in words. */

@@ -245,8 +245,9 @@ void sy_tcp_outage_lost(struct tcp_peer *peer)
         snprintf(why, sizeof why, "%s for %.3g s (%s), at last because: %s",
                  outage->narrow ? "nothing has got through its connections" : "no connection",
                  limit, name, outage_reason(peer));
-    else if (outage->seen & TCP_SEEN_VERSION)
-        snprintf(why, sizeof why, "no connection is possible: %s", outage_reason(peer));
+    else if (outage->seen & TCP_SEEN_VERSION || outage->seen == SY_WAY_DENIED)
+        snprintf(why, sizeof why, "no connection is possible: %s%s", outage_reason(peer),
+                 outage->seen & TCP_SEEN_VERSION ? "" : outage_advice(outage, text));
     else
         snprintf(why, sizeof why, "no connection within %.3g s (%s): %s%s", limit, name,
                  outage_reason(peer), outage_advice(outage, text));
@@ -276,7 +277,8 @@ static uint64_t outage_machine_heard(const struct tcp_peer *peer, uint64_t now)
     unsigned count = sy_engine_peers(&peer->tcp->engine);
     uint64_t last = 0;
 
-    if (peer->outage.seen & (SY_WAY_REFUSED | SY_WAY_NONE) || !peer->outage.ip.family)
+    if (peer->outage.seen & (SY_WAY_REFUSED | SY_WAY_NONE | SY_WAY_DENIED) ||
+        !peer->outage.ip.family)
         return 0;
     if (atomic_load_explicit(&peer->near, memory_order_relaxed) && sy_ip_is_local(&peer->outage.ip))
         return now;
@@ -335,7 +337,8 @@ bool sy_tcp_outage_look(struct tcp_peer *peer, uint64_t now, uint64_t *wait)
             peer->retry_at = now;
     }
     uint64_t used = outage_age(now, outage_counts_from(peer, now));
-    if (!outage->met && outage->seen & SY_WAY_FILES && most > TCP_FULL)
+    if (!outage->met && most > TCP_FULL &&
+        (outage->seen & SY_WAY_FILES || outage->seen == SY_WAY_DENIED))
         most = TCP_FULL;
     if (used > most || (!outage->met && outage->seen & TCP_SEEN_VERSION))
         return true;
