@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "util/denied.h"
 #include "util/error.h"
 #include "util/file.h"
 #include "util/nameless.h"
@@ -57,15 +58,15 @@ int sy_nameless_open(const char *directory, uint64_t length, bool *reserved, str
     if (fd < 0)
         return sy_fail(err, -fd, "a file in the directory %.200s: %s", directory, strerror(-fd));
     uint64_t room = nameless_room(fd);
-    int rc = sy_file_set_length(fd, length);
-    if (!rc)
-        rc = room < length ? -ENOSPC : sy_file_allocate(fd, 0, length);
+    int sized = sy_file_set_length(fd, length);
+    int rc = sized ? sized : room < length ? -ENOSPC : sy_file_allocate(fd, 0, length);
     *reserved = !rc;
-    if (!rc || rc == -EOPNOTSUPP || rc == -ENOSYS)
+    if (!rc || (!sized && (rc == -EOPNOTSUPP || *sy_denied_hint(rc))))
         return fd;
     close(fd);
     return sy_fail(err, -rc, "a file of %llu bytes in %.200s: %s%s (%llu MB are free there)",
                    (unsigned long long)length, directory, strerror(-rc),
-                   rc == -EFBIG ? "; raise the limit of file sizes (ulimit -f)" : "",
+                   rc == -EFBIG ? "; raise the limit of file sizes (ulimit -f)"
+                                : sy_denied_hint(rc),
                    (unsigned long long)room >> 20);
 }
