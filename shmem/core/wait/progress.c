@@ -581,12 +581,13 @@ static int wait_progress_start_thread(struct sy_error *err)
 
 static void wait_progress_failed(const char *what)
 {
-    sy_fatal("%s: %s; %s", what, strerror(errno),
+    sy_fatal("%s: %s%s", what, strerror(errno),
              errno == EBADF || errno == EINVAL
-                 ? "the program has closed a descriptor that is the library's, most likely"
+                 ? "; the program has closed a descriptor that is the library's, most likely"
              : errno == ENOMEM
-                 ? "raise the limit (ulimit -v), or that which the program has set (RLIMIT_AS)"
-                 : "are there too few descriptors (ulimit -n)?");
+                 ? "; raise the limit (ulimit -v), or that which the program has set (RLIMIT_AS)"
+             : errno == EMFILE || errno == ENFILE ? "; are there too few descriptors (ulimit -n)?"
+                                                  : sy_denied_hint(errno));
 }
 
 int sy_progress_start(int mode, struct sy_error *err)
