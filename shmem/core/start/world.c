@@ -140,7 +140,7 @@ static int world_check_leftovers(struct sy_options *options, struct sy_error *er
             names[used++] = found[k][i].name;
     }
     int rc = sy_options_check_keys(options, names, err);
-    if (!rc && !sy_world.pe && sy_config.warn_unknown_env)
+    if (!rc && !sy_world.pe && sy_config.warn_unknown_env && used)
         sy_options_unknown_env(options, names, warn_unknown);
     if (!rc && !sy_world.pe)
         sy_plugins_check_path(warn_path);
