@@ -44,7 +44,7 @@ struct notify_credit {
 struct sy_notify_roots {
     uint64_t entered[SY_NOTIFY_COLLECTIVES]; /* by member: the last one of which it was the root */
     uint64_t begin[SY_NOTIFY_COLLECTIVES];   /* where the scratch space of a collective begins */
-    int latest;                              /* of the last one */
+    int latest;                              /* of the last one, + 1; 0: none yet */
     struct notify_credit credit;
 };
 
@@ -102,7 +102,7 @@ static void notify_credit_use(const struct sy_group *group, int root)
     struct sy_team *team = group->team;
     const struct notify_credit *credit = &team->notify.roots->credit;
 
-    if (!credit->given || credit->root != root || team->notify.roots->latest != root ||
+    if (!credit->given || credit->root != root || team->notify.roots->latest != root + 1 ||
         credit->count <= team->notify.free_count)
         return;
     notify_credit_take(group);
@@ -194,8 +194,8 @@ struct sy_notify sy_notify_open_broadcast(const struct sy_group *group, size_t s
         sy_fatal("a broadcast: no memory for %zu bytes", sizeof **roots);
     struct sy_notify notify = notify_open(group, scratch, steps, scratch ? root : -1);
     (*roots)->entered[root] = notify.count;
-    bool again = scratch && (*roots)->latest == root;
-    (*roots)->latest = root;
+    bool again = scratch && (*roots)->latest == root + 1;
+    (*roots)->latest = root + 1;
     notify.ahead = again || (scratch && group->members.size == 2);
     if (again && scratch >= CREDIT_BYTES && sy_group_spans(group) &&
         group->members.size <= CREDIT_MEMBERS)
