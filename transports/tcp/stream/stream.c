@@ -115,7 +115,7 @@ static int stream_recall(struct tcp_stream *stream)
         if (!segment->copy)
             return -ENOMEM;
         if (!stream->all->user->again(stream, segment->source, segment->copy, segment->length))
-            return -EPROTO;
+            return -ENODEV;
         sy_count(&stream->all->counters->replies_recalled, 1);
     }
     return 0;
@@ -166,6 +166,7 @@ void sy_tcp_stream_adopt(struct tcp_stream *stream, int fd, const struct tcp_pos
     stream->all->host->lost(
         stream->pe, -rc,
         rc == -ENOMEM   ? "there is no memory to go on with its connection"
+        : rc == -ENODEV ? "the memory of a reply that it has not got is gone"
         : rc != -EPROTO ? TCP_UNWATCHED
                         : "its record of what has been sent does not fit this PE's; one of the two "
                           "has started anew, or two versions of the library meet");
