@@ -16,11 +16,18 @@
 #define EPOLL_WAIT SYS_epoll_pwait
 #endif
 
+#ifdef SYS_poll
+#define POLL SYS_poll
+#else
+#define POLL SYS_ppoll
+#endif
+
 static const struct {
     const char *name;
     int number;
 } CALLS[] = {{"accept4", SYS_accept4},
              {"close_range", SYS_close_range},
+             {"connect", SYS_connect},
              {"epoll_create1", SYS_epoll_create1},
              {"epoll_ctl", SYS_epoll_ctl},
              {"epoll_wait", EPOLL_WAIT},
@@ -34,6 +41,7 @@ static const struct {
              {"madvise", SYS_madvise},
              {"membarrier", SYS_membarrier},
              {"memfd_create", SYS_memfd_create},
+             {"poll", POLL},
              {"prctl", SYS_prctl},
              {"recvfrom", SYS_recvfrom},
              {"recvmsg", SYS_recvmsg},
@@ -42,6 +50,7 @@ static const struct {
              {"sendto", SYS_sendto},
              {"rt_sigaction", SYS_rt_sigaction},
              {"setsockopt", SYS_setsockopt},
+             {"shutdown", SYS_shutdown},
              {"socket", SYS_socket},
              {"timerfd_create", SYS_timerfd_create},
              {"timerfd_settime", SYS_timerfd_settime},
