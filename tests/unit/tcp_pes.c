@@ -152,7 +152,7 @@ static void begin(int pe, int npes)
         fprintf(stderr, "%s\n", err.text);
     shared->length[pe] = sy_tcp_net_address(net, shared->address[pe], 127);
     require(sy_tcp_address_ways(shared->address[pe], shared->length[pe], shared->address[pe],
-                                shared->length[pe]));
+                                shared->length[pe], true));
 }
 
 void meet(void)

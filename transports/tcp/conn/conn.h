@@ -84,12 +84,13 @@ void sy_tcp_net_close(struct tcp_net *net);
 size_t sy_tcp_net_address(struct tcp_net *net, void *buffer, size_t room);
 
 /* How the PEs that published `one` and the other can connect, in bits. Within a machine both can;
- * elsewhere one can be called from outside, or cannot. */
+ * elsewhere one can be called from outside, or cannot. beside: they are on one node, which counts
+ * where neither way is open and one of them does not know its machine (without /proc/sys). */
 #define TCP_WAY_THERE 1u
 #define TCP_WAY_BACK  2u
 #define TCP_WAY_NEAR  4u /* they are in one machine, and in one network of it */
 unsigned sy_tcp_address_ways(const void *one, size_t one_size, const void *other,
-                             size_t other_size);
+                             size_t other_size, bool beside);
 
 /* Has `stream`, of PE pe and number `number`, connected when its turn comes, to the addresses at
  * `address` (as published by sy_tcp_net_address there), which stay. first: it has not been

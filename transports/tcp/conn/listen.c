@@ -247,16 +247,17 @@ size_t sy_tcp_net_address(struct tcp_net *net, void *buffer, size_t room)
     return sy_tcp_record_write(&net->record, buffer, room);
 }
 
-unsigned sy_tcp_address_ways(const void *one, size_t one_size, const void *other, size_t other_size)
+unsigned sy_tcp_address_ways(const void *one, size_t one_size, const void *other, size_t other_size,
+                             bool beside)
 {
     struct tcp_record a, b;
 
     if (!sy_tcp_record_read(&a, one, one_size) || !sy_tcp_record_read(&b, other, other_size))
         return 0;
-    if (a.machine && a.machine == b.machine)
-        return TCP_WAY_THERE | TCP_WAY_BACK | TCP_WAY_NEAR;
-    return (sy_tcp_record_outward(&b) ? TCP_WAY_THERE : 0u) |
-           (sy_tcp_record_outward(&a) ? TCP_WAY_BACK : 0u);
+    unsigned ways = (sy_tcp_record_outward(&b) ? TCP_WAY_THERE : 0u) |
+                    (sy_tcp_record_outward(&a) ? TCP_WAY_BACK : 0u);
+    bool known = a.machine && b.machine, near = known ? a.machine == b.machine : !ways && beside;
+    return near ? TCP_WAY_THERE | TCP_WAY_BACK | TCP_WAY_NEAR : ways;
 }
 
 uint64_t sy_tcp_net_timers(struct tcp_net *net, uint64_t now)

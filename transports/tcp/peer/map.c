@@ -58,12 +58,9 @@ unsigned sy_tcp_ways(struct tcp *tcp, int one, int other)
     size_t size, other_size;
     const void *address = sy_tcp_address_of(tcp, one, &size),
                *other_address = sy_tcp_address_of(tcp, other, &other_size);
-    unsigned ways = sy_tcp_address_ways(address, size, other_address, other_size);
+    bool beside = tcp->host->place(one).node == tcp->host->place(other).node;
 
-    /* Without /proc/sys the addresses do not tell which machine they belong to. */
-    return ways || tcp->host->place(one).node != tcp->host->place(other).node
-               ? ways
-               : TCP_WAY_THERE | TCP_WAY_BACK | TCP_WAY_NEAR;
+    return sy_tcp_address_ways(address, size, other_address, other_size, beside);
 }
 
 static int map_list_nodes(struct tcp *tcp, struct sy_error *err)
