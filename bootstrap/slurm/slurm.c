@@ -14,6 +14,7 @@
 #include "bootstrap/mpi/library.h"
 #include "util/bits.h"
 #include "util/error.h"
+#include "util/net/unix_name.h"
 #include "util/parse.h"
 
 enum { FIRST_PORT = 17408, PORTS = 8192 };
@@ -80,7 +81,7 @@ static int slurm_meet_by_file(struct slurm *slurm, struct sy_error *err)
     if (!*slurm->user.host->start->secret_file)
         return slurm->user.host->fail(
             err, EINVAL,
-            "srun has started %d tasks on %ld nodes without PMI%s, so they have no secret in "
+            "srun has started %d tasks on %ld nodes without PMI%s%s, so they have no secret in "
             "common; use srun --mpi=pmix or srun --mpi=pmi2 (srun --mpi=list shows which there "
             "are), or oshrun -n %d, or set SHMEM_SECRET_FILE to a file that is on every node, made "
             "with: head -c 48 /dev/urandom | base64 >FILE; chmod 600 FILE",
@@ -88,6 +89,9 @@ static int slurm_meet_by_file(struct slurm *slurm, struct sy_error *err)
             secure_getenv("PMI_FD")
                 ? " that MPI could share (MPI_Init has to be called before shmem_init)"
                 : " (--mpi=none)",
+            sy_unix_user_is_unique()
+                ? ""
+                : ", in a user namespace where this user has the number of all outside",
             slurm->user.rank.npes);
     slurm->user.rank.job = slurm->step;
     int rc = slurm_find_place(slurm, err);
@@ -127,7 +131,8 @@ static int slurm_join(struct slurm *slurm, struct sy_job *job, struct sy_error *
     int rc = sy_mpi_check_job((int)npes, err);
     if (rc)
         return rc;
-    rc = sy_parse_variable("SLURM_STEP_NUM_NODES") == 1 && !*host->start->root
+    rc = sy_parse_variable("SLURM_STEP_NUM_NODES") == 1 && !*host->start->root &&
+                 sy_unix_user_is_unique()
              ? slurm_meet_on_node(slurm, err)
              : slurm_meet_by_file(slurm, err);
     return rc ? rc : sy_tree_join(&slurm->user, job, err);

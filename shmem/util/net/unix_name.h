@@ -4,13 +4,17 @@
 #define SY_UTIL_NET_UNIX_NAME_H
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "util/proc.h"
 
 /* As one PE sends it to another. length: 0: there is none. */
 struct sy_unix_name {
@@ -50,7 +54,21 @@ static inline int sy_unix_bind(int fd, struct sy_unix_name *name)
     return 0;
 }
 
-/* Whether the other end of a connection is of this process's user: 1, 0 or -errno. */
+/* Whether this user's number is no other's. In a user namespace those whom it does not know all
+ * have one number, which may be this user's too. */
+static inline bool sy_unix_user_is_unique(void)
+{
+    unsigned others = 65534;
+    char text[SY_PROC_TEXT];
+
+    sscanf(sy_proc_read("/proc/sys/kernel/overflowuid", text), "%u", &others);
+    return geteuid() != others ||
+           !strcmp(sy_proc_read("/proc/self/uid_map", text), "         0          0 4294967295\n");
+}
+
+/* Whether the other end of a connection is of this process's user: 1, 0 or -errno. Where users'
+ * numbers do not say: whether it may be sent signals. That does not do for a secret, since the
+ * process may be gone, and its number another's. */
 static inline int sy_unix_same_user(int socket)
 {
     struct ucred peer;
@@ -58,7 +76,8 @@ static inline int sy_unix_same_user(int socket)
 
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length))
         return -errno;
-    return peer.uid == geteuid();
+    return peer.uid == geteuid() &&
+           (sy_unix_user_is_unique() || (peer.pid > 0 && !kill(peer.pid, 0)));
 }
 
 #endif
