@@ -14,7 +14,7 @@
 static inline void sy_standard_keep(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
-        if (fcntl(fd, F_GETFD) >= 0)
+        if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
             continue;
         int place = open("/", O_PATH | O_CLOEXEC);
         if (place > fd) /* another thread has taken the number */

@@ -22,17 +22,25 @@
 #define POLL SYS_ppoll
 #endif
 
+#ifdef SYS_dup2
+#define DUP2 SYS_dup2
+#else
+#define DUP2 SYS_dup3
+#endif
+
 static const struct {
     const char *name;
     int number;
 } CALLS[] = {{"accept4", SYS_accept4},
              {"close_range", SYS_close_range},
              {"connect", SYS_connect},
+             {"dup2", DUP2},
              {"epoll_create1", SYS_epoll_create1},
              {"epoll_ctl", SYS_epoll_ctl},
              {"epoll_wait", EPOLL_WAIT},
              {"eventfd2", SYS_eventfd2},
              {"fallocate", SYS_fallocate},
+             {"fcntl", SYS_fcntl},
              {"ftruncate", SYS_ftruncate},
              {"getdents64", SYS_getdents64},
              {"getrandom", SYS_getrandom},
@@ -46,6 +54,7 @@ static const struct {
              {"recvfrom", SYS_recvfrom},
              {"recvmsg", SYS_recvmsg},
              {"sched_getaffinity", SYS_sched_getaffinity},
+             {"sched_setaffinity", SYS_sched_setaffinity},
              {"sendmsg", SYS_sendmsg},
              {"sendto", SYS_sendto},
              {"rt_sigaction", SYS_rt_sigaction},

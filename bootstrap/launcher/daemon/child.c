@@ -27,9 +27,9 @@ struct ends {
  * stdout is not to be lost unsaid. */
 static void child_open_standard(void)
 {
-    bool lost = fcntl(STDERR_FILENO, F_GETFD) < 0;
+    bool lost = fcntl(STDERR_FILENO, F_GETFD) < 0 && errno == EBADF;
 
-    if (fcntl(STDIN_FILENO, F_GETFD) < 0)
+    if (fcntl(STDIN_FILENO, F_GETFD) < 0 && errno == EBADF)
         open("/dev/null", O_RDONLY);
     sy_standard_keep();
     int null = lost ? open("/dev/null", O_WRONLY) : -1;
@@ -119,10 +119,11 @@ static void child_tie_to_parent(pid_t parent)
         _exit(127);
 }
 
-/* In the child of a vfork, which shares oshrun's memory: only system calls, and one word written
+/* In the child of a vfork, which shares oshrun's memory: only system calls, and words written
  * for oshrun to read. */
 static _Noreturn void child_run(const struct sy_child_plan *plan, const cpu_set_t *cpus,
-                                const struct ends *ends, pid_t parent, volatile int *error)
+                                const struct ends *ends, pid_t parent, struct sy_child *child,
+                                volatile int *error)
 {
     int out = ends->out[THEIRS];
     int err = ends->err[THEIRS] < 0 ? out : ends->err[THEIRS];
@@ -130,11 +131,12 @@ static _Noreturn void child_run(const struct sy_child_plan *plan, const cpu_set_
     setpgid(0, 0);
     child_tie_to_parent(parent);
     setrlimit(RLIMIT_NOFILE, &plan->nofile);
-    if (cpus)
-        sched_setaffinity(0, sizeof *cpus, cpus);
+    if (cpus && sched_setaffinity(0, sizeof *cpus, cpus) != 0)
+        child->unbound = errno;
     if (dup2(ends->in[THEIRS], 0) >= 0 && dup2(out, 1) >= 0 && dup2(err, 2) >= 0 &&
         dup2(ends->link[THEIRS], plan->boot_fd) >= 0 && chdir(plan->directory) == 0) {
         sy_spawn_reset_signals();
+        child->executed = false;
         execve(plan->path, plan->argv, plan->envp);
     }
     *error = errno;
@@ -144,27 +146,26 @@ static _Noreturn void child_run(const struct sy_child_plan *plan, const cpu_set_
 /* vfork: it makes the start of a job's PEs an eighth shorter than fork does, and reports a failure
  * of exec at once. */
 static int child_spawn(const struct sy_child_plan *plan, const cpu_set_t *cpus,
-                       const struct ends *ends, pid_t *pid, bool *executed)
+                       const struct ends *ends, struct sy_child *child)
 {
     volatile int error = 0;
     pid_t parent = getpid();
 
-    *pid = vfork();
-    if (*pid == 0)
-        child_run(plan, cpus, ends, parent, &error);
-    *executed = !error;
-    return sy_spawn_result(*pid, error);
+    child->pid = vfork();
+    if (child->pid == 0)
+        child_run(plan, cpus, ends, parent, child, &error);
+    return sy_spawn_result(child->pid, error);
 }
 
 int sy_child_start(const struct sy_child_plan *plan, const cpu_set_t *cpus, bool with_stdin,
-                   struct sy_child *child, bool *executed)
+                   struct sy_child *child)
 {
     struct ends ends = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
     int rc = child_open_ends(&ends, plan->merge_stderr, with_stdin);
 
-    *executed = true;
+    *child = (struct sy_child){.executed = true};
     if (rc == 0)
-        rc = child_spawn(plan, cpus, &ends, &child->pid, executed);
+        rc = child_spawn(plan, cpus, &ends, child);
     if (rc != 0) {
         child_close_ends(&ends);
         return rc;

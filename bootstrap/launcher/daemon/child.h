@@ -23,8 +23,10 @@ struct sy_child_plan {
 struct sy_child {
     pid_t pid;
     int link, out;
-    int err; /* or -1: stderr is merged into stdout */
-    int in;  /* or -1: the PE has /dev/null */
+    int err;       /* or -1: stderr is merged into stdout */
+    int in;        /* or -1: the PE has /dev/null */
+    int unbound;   /* errno where it could not be bound to its processors, or 0 */
+    bool executed; /* false with a failure: it was the program that could not be executed */
 };
 
 /* Readies oshrun itself: no signal is blocked, as its starter's mask is inherited and libev leaves
@@ -33,9 +35,8 @@ struct sy_child {
 void sy_child_prepare(struct sy_child_plan *plan);
 
 /* Starts a PE, on these processors unless `cpus` is NULL. All signals must be blocked. Returns 0 or
- * -errno, with nothing left behind; *executed is false if it was the program that could not be
- * executed. */
+ * -errno, with nothing left behind. */
 int sy_child_start(const struct sy_child_plan *plan, const cpu_set_t *cpus, bool with_stdin,
-                   struct sy_child *child, bool *executed);
+                   struct sy_child *child);
 
 #endif

@@ -12,6 +12,7 @@
 #include "bootstrap/launcher/options/environ.h"
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/options/program.h"
+#include "util/denied.h"
 #include "util/file.h"
 #include "util/signals.h"
 
@@ -36,23 +37,16 @@ daemon_start_tell(struct sy_daemon *daemon, unsigned type, int pe, int number, c
 
 static const char *daemon_start_hint(int rc)
 {
-    if (rc == -EAGAIN)
-        return " (the limit of processes is reached: ulimit -u, or that of a container)";
-    if (rc == -EMFILE)
-        return " (see ulimit -Hn)";
-    return "";
+    return rc == -EAGAIN ? " (the limit of processes is reached: ulimit -u, or that of a container)"
+           : rc == -EMFILE ? " (see ulimit -Hn)"
+                           : sy_denied_hint(rc);
 }
 
 static const char *daemon_start_exec_hint(int error)
 {
-    switch (error) {
-    case ENOENT:
-        return " (the file is there, its interpreter or loader is not)";
-    case ENOEXEC:
-        return " (not a program for this machine, or a script without a #! line)";
-    default:
-        return "";
-    }
+    return error == ENOENT    ? " (the file is there, its interpreter or loader is not)"
+           : error == ENOEXEC ? " (not a program for this machine, or a script without a #! line)"
+                              : "";
 }
 
 /* Whether there are enough descriptors: refused before anything starts, rather than halfway. */
@@ -172,28 +166,25 @@ static void daemon_start_report_binding(struct sy_daemon *daemon, int pe, const 
 {
     const char *host = daemon->spec->host;
     char where[128];
+    cpu_set_t all;
 
     if (!daemon->spec->report_bindings)
         return;
-    if (!cpus) {
-        cpu_set_t all;
-
-        CPU_ZERO(&all);
-        sched_getaffinity(0, sizeof all, &all);
-        daemon_start_tell(daemon, SY_DAEMON_SAY, pe, 0,
-                          "PE %d on host %s is not bound: processors %s", pe, host,
-                          sy_bind_text(&all, where, sizeof where));
-    } else if (daemon->spec->binding == SY_BIND_SHARE) {
-        daemon_start_tell(daemon, SY_DAEMON_SAY, pe, 0,
+    CPU_ZERO(&all);
+    sched_getaffinity(0, sizeof all, &all);
+    sy_bind_text(cpus ? cpus : &all, where, sizeof where);
+    if (!cpus)
+        daemon_start_tell(daemon, SY_DAEMON_SAY, pe, SY_SAY_OF_BINDING,
+                          "PE %d on host %s is not bound: processors %s", pe, host, where);
+    else if (daemon->spec->binding == SY_BIND_SHARE)
+        daemon_start_tell(daemon, SY_DAEMON_SAY, pe, SY_SAY_OF_BINDING,
                           "PE %d on host %s is bound to its share of the host: processors %s", pe,
-                          host, sy_bind_text(cpus, where, sizeof where));
-    } else {
-        daemon_start_tell(daemon, SY_DAEMON_SAY, pe, 0,
+                          host, where);
+    else
+        daemon_start_tell(daemon, SY_DAEMON_SAY, pe, SY_SAY_OF_BINDING,
                           "PE %d on host %s is bound to %s %d: processors %s%s", pe, host,
-                          sy_bind_name(daemon->spec->binding), unit,
-                          sy_bind_text(cpus, where, sizeof where),
+                          sy_bind_name(daemon->spec->binding), unit, where,
                           shared ? ", which it shares with other PEs" : "");
-    }
 }
 
 /* How many PEs may be bound to these units: one to each core or thread, as many as there are
@@ -233,7 +224,7 @@ static void daemon_start_warn_of_sharing(struct sy_daemon *daemon, const struct 
 }
 
 static bool daemon_start_local(struct sy_daemon *daemon, int index, struct ready *ready,
-                               const struct sy_bind *bind)
+                               struct sy_bind *bind)
 {
     const struct sy_spec_pe *wanted = &daemon->spec->pe[index];
     const struct sy_spec_program *program = &daemon->spec->program[wanted->program];
@@ -242,7 +233,6 @@ static bool daemon_start_local(struct sy_daemon *daemon, int index, struct ready
     struct sy_local_pe *local = &daemon->local[index];
     struct sy_child child;
     char number[16];
-    bool executed;
 
     snprintf(number, sizeof number, "%d", wanted->pe);
     sy_environ_set(&ready[wanted->program].env, "SHMEM_BOOT_PE", number);
@@ -250,8 +240,8 @@ static bool daemon_start_local(struct sy_daemon *daemon, int index, struct ready
     daemon->plan.directory = program->directory;
     daemon->plan.argv = program->argv;
     daemon->plan.envp = ready[wanted->program].env.list;
-    int rc = sy_child_start(&daemon->plan, cpus, wanted->input, &child, &executed);
-    if (!executed)
+    int rc = sy_child_start(&daemon->plan, cpus, wanted->input, &child);
+    if (rc != 0 && !child.executed)
         return daemon_start_tell(daemon, SY_DAEMON_TROUBLE, SY_ALL, sy_program_status(-rc),
                                  "cannot run '%s': %s%s", program->argv[0], strerror(-rc),
                                  daemon_start_exec_hint(-rc));
@@ -265,7 +255,16 @@ static bool daemon_start_local(struct sy_daemon *daemon, int index, struct ready
     daemon->living++;
     sy_reaper_add(&daemon->reaper, index, child.pid);
     sy_daemon_attach(local, &child);
-    daemon_start_report_binding(daemon, wanted->pe, cpus, unit, daemon->count > bind->units);
+    if (child.unbound) {
+        daemon_start_tell(daemon, SY_DAEMON_SAY, wanted->pe, SY_SAY_OF_BINDING,
+                          "PE %d on host %s, and those after it there, cannot be bound to "
+                          "processors: %s%s",
+                          wanted->pe, daemon->spec->host, strerror(child.unbound),
+                          sy_denied_hint(child.unbound));
+        sy_bind_free(bind);
+    } else {
+        daemon_start_report_binding(daemon, wanted->pe, cpus, unit, daemon->count > bind->units);
+    }
     sy_daemon_tell(daemon, SY_DAEMON_STARTED, wanted->pe, child.pid, NULL, 0);
     return true;
 }
