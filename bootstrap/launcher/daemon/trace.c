@@ -11,6 +11,7 @@
 
 #include "bootstrap/launcher/memory.h"
 #include "bootstrap/launcher/options/program.h"
+#include "bootstrap/launcher/spawn.h"
 #include "util/file.h"
 #include "util/proc.h"
 
@@ -161,6 +162,7 @@ static pid_t trace_run_debugger(pid_t target, int out)
         dup2(null, 0);
         dup2(out, 1);
         dup2(out, 2);
+        sy_spawn_reset_signals();
         execv(tracing.gdb, (char *const *)argv);
         _exit(127);
     }
