@@ -339,17 +339,18 @@ void sy_pages_close(struct sy_pages *pages)
 
 int sy_pages_describe(char *text, size_t room)
 {
-    char nodes[128], mode[32];
+    char nodes[128], mode[32], locked[32] = "any amount";
     long large = pages_free(SHIFT_2M), huge = pages_free(SHIFT_1G);
     struct rlimit limit = {.rlim_cur = 0};
 
     getrlimit(RLIMIT_MEMLOCK, &limit);
+    if (limit.rlim_cur != RLIM_INFINITY)
+        snprintf(locked, sizeof locked, "%llu KiB", (unsigned long long)limit.rlim_cur >> 10);
     return snprintf(text, room,
                     "nodes of memory: %s\n"
                     "free huge pages: %ld of 2 MiB, %ld of 1 GiB\n"
                     "transparent huge pages in shared memory: %s\n"
-                    "may be locked: %llu KiB",
+                    "may be locked: %s",
                     pages_name_nodes(pages_nodes(), nodes, sizeof nodes), large < 0 ? 0 : large,
-                    huge < 0 ? 0 : huge, *pages_thp_mode(mode, sizeof mode) ? mode : "no",
-                    (unsigned long long)limit.rlim_cur >> 10);
+                    huge < 0 ? 0 : huge, *pages_thp_mode(mode, sizeof mode) ? mode : "no", locked);
 }
