@@ -11,22 +11,21 @@
 #include "util/error.h"
 #include "util/parse.h"
 
-/* Sizes that launchers of other libraries leave in the environment. */
-static const char *const sizes[] = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SIZE",
-                                    "SLURM_STEP_NUM_TASKS"};
+/* Sizes that launchers, or those who start without one, leave in the environment. */
+static const char *const sizes[] = {"PMI_SIZE",   "OMPI_COMM_WORLD_SIZE",
+                                    "PMIX_SIZE",  "SLURM_STEP_NUM_TASKS",
+                                    "SHMEM_NPES", "WORLD_SIZE"};
 
-/* N processes that each believe to be the only PE would compute N times the wrong thing in silence.
- */
+/* N processes that each believe to be the only PE would compute N times the wrong thing. */
 static int single_probe(struct sy_error *err)
 {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         long size = sy_parse_variable(sizes[i]);
-        if (size > 1)
+        if (size > 1 && (strcmp(sizes[i], "WORLD_SIZE") != 0 || sy_parse_variable("RANK") >= 0))
             return sy_fail(err, EEXIST,
-                           "%s=%ld says that this process is one of %ld, started by a launcher "
-                           "that this library "
-                           "cannot join; use oshrun -n %ld, or set SHMEM_BOOTSTRAP=single for %ld "
-                           "jobs of one PE",
+                           "%s=%ld says that this process is one of %ld, and no bootstrap plugin "
+                           "here can join them; use oshrun -n %ld, or set SHMEM_BOOTSTRAP=single "
+                           "for %ld jobs of one PE",
                            sizes[i], size, size, size, size);
     }
     return 0;

@@ -72,8 +72,8 @@ struct sy_bootstrap {
     size_t size; /* sizeof(struct sy_bootstrap) as the plugin was compiled */
     const char *name;
     long priority; /* SHMEM_BOOTSTRAP=auto probes higher ones first; below 0: only when named. A
-                      launcher may put its plugin's name into SHMEM_BOOT_PLUGIN: that one is probed
-                      before all */
+                      launcher may put its plugin's name into SHMEM_BOOT_PLUGIN: that one has to be
+                      there, and is probed before all */
     const struct sy_option *options; /* ended by a row whose name is NULL; or NULL */
     size_t settings_size;            /* of the structure that the options' offsets are of */
 

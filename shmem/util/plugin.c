@@ -251,8 +251,7 @@ void sy_plugins_free(struct sy_plugin *list, size_t count)
 
 /* ---- opening ---- */
 
-static int plugin_not_found(const char *kind, const char *name, const struct sy_plugin *found,
-                            size_t count, struct sy_error *err)
+void sy_plugins_tell(const struct sy_plugin *found, size_t count, char *text, size_t room)
 {
     char names[200] = "";
     size_t used = 0;
@@ -261,11 +260,10 @@ static int plugin_not_found(const char *kind, const char *name, const struct sy_
     for (size_t i = 0; i < count && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
                                  found[i].name);
-    int rc = sy_fail(err, ENOENT, "there is no %s plugin \"%.60s\"; there is %s. Searched: %s%s",
-                     kind, name, count ? names : "none at all", places ? places : "(no memory)",
-                     find_loader() ? "" : " (a static executable cannot load files)");
+    snprintf(text, room, "there is %s. Searched: %s%s", count ? names : "none at all",
+             places ? places : "(no memory)",
+             find_loader() ? "" : " (a static executable cannot load files)");
     free(places);
-    return rc;
 }
 
 /* The table at the symbol of this ABI; else an error that tells another ABI from a foreign file. */
@@ -409,7 +407,12 @@ int sy_plugin_open(const char *kind, const char *name, unsigned abi, size_t size
     while (i < count && strcmp(found[i].name, name) != 0)
         i++;
     int rc = i < count ? sy_plugin_open_found(kind, &found[i], abi, size, stubs, out, err)
-                       : plugin_not_found(kind, name, found, count, err);
+                       : -ENOENT;
+    if (i == count) {
+        char there[sizeof err->text];
+        sy_plugins_tell(found, count, there, sizeof there);
+        sy_fail(err, ENOENT, "there is no %s plugin \"%.60s\"; %s", kind, name, there);
+    }
     sy_plugins_free(found, count);
     return rc;
 }

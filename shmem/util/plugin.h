@@ -49,6 +49,9 @@ int sy_plugin_open(const char *kind, const char *name, unsigned abi, size_t size
 int sy_plugin_open_found(const char *kind, const struct sy_plugin *found, unsigned abi, size_t size,
                          const void *stubs, struct sy_plugin *out, struct sy_error *err);
 
+/* Writes for the user which plugins of a kind there are, and where they are looked for. */
+void sy_plugins_tell(const struct sy_plugin *found, size_t count, char *text, size_t room);
+
 /* Gives an open plugin and its table another name. False: no memory for it. */
 bool sy_plugin_rename(struct sy_plugin *plugin, const char *name);
 

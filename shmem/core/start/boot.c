@@ -65,12 +65,6 @@ static const struct sy_bootstrap stubs = {
 /* The plugin that the launcher names: if it agrees, the others are not loaded. */
 #define HINT "SHMEM_BOOT_PLUGIN"
 
-static int open_found(const struct sy_plugin *found, struct sy_plugin *plugin, struct sy_error *err)
-{
-    return sy_plugin_open_found("bootstrap", found, SY_BOOTSTRAP_ABI, sizeof stubs, &stubs, plugin,
-                                err);
-}
-
 static long priority_of(const struct sy_plugin *plugin)
 {
     return ((const struct sy_bootstrap *)plugin->table)->priority;
@@ -88,7 +82,7 @@ static int boot_probe(const struct sy_bootstrap *b, const struct sy_host *host,
     return b->probe_for ? b->probe_for(host, err) : b->probe(err);
 }
 
-/* Probes opened plugins in order. *yes becomes the index of the first that knows its launcher. */
+/* Probes opened plugins in order. *yes: the first that knows its launcher, or objects. */
 static int boot_ask(struct sy_plugin *plugins, size_t count, size_t *yes,
                     const struct sy_host *host, struct sy_error *err)
 {
@@ -100,34 +94,15 @@ static int boot_ask(struct sy_plugin *plugins, size_t count, size_t *yes,
         int rc = boot_probe(b, host, &why);
         sy_log(SY_LOG_DEBUG, "boot", "bootstrap %s: %s", plugins[i].name,
                rc ? why.text : "this launcher");
-        if (!rc) {
-            *yes = i;
+        *yes = i;
+        if (!rc)
             return 0;
-        }
         if (rc != -ENODEV)
             return sy_fail(err, -rc, "bootstrap %s: %s", plugins[i].name, why.text);
     }
     return sy_fail(err, ENODEV,
                    "no bootstrap plugin fits the way this process was started; "
                    "SHMEM_DEBUG=boot shows what each one looked for");
-}
-
-static bool boot_choose_hinted(const struct sy_plugin *found, size_t count,
-                               const struct sy_host *host)
-{
-    const char *name = secure_getenv(HINT);
-    struct sy_error why = {""};
-
-    for (size_t i = 0; name && i < count; i++) {
-        if (strcmp(found[i].name, name) != 0 || open_found(&found[i], &chosen, &why))
-            continue;
-        if (!boot_probe(chosen.table, host, &why)) {
-            sy_log(SY_LOG_DEBUG, "boot", "bootstrap %s: this launcher (" HINT ")", name);
-            return true;
-        }
-        sy_plugin_close(&chosen);
-    }
-    return false;
 }
 
 static int boot_none_found(struct sy_error *err)
@@ -148,11 +123,12 @@ static int boot_choose_from(const struct sy_plugin *names, size_t found, const s
 {
     size_t opened = 0, yes = 0;
     struct sy_plugin *plugins = calloc(found + 1, sizeof *plugins);
+    struct sy_error why = {""};
     int rc = plugins ? 0 : sy_fail(err, ENOMEM, "no memory for %zu plugins", found);
 
     for (size_t i = 0; plugins && i < found; i++) {
-        struct sy_error why = {""};
-        if (!open_found(&names[i], &plugins[opened], &why))
+        if (!sy_plugin_open_found("bootstrap", &names[i], SY_BOOTSTRAP_ABI, sizeof stubs, &stubs,
+                                  &plugins[opened], &why))
             opened++;
         else
             sy_log(SY_LOG_WARN, "boot", "bootstrap %s: %s", names[i].name, why.text);
@@ -162,6 +138,12 @@ static int boot_choose_from(const struct sy_plugin *names, size_t found, const s
     if (!rc) {
         qsort(plugins, opened, sizeof *plugins, higher_first);
         rc = boot_ask(plugins, opened, &yes, host, err);
+        if (rc && yes == opened - 1) { /* an earlier one may be broken, or missing */
+            const struct sy_error objection = *err;
+            if (!*why.text)
+                sy_plugins_tell(names, found, why.text, sizeof why.text);
+            sy_fail(err, -rc, "%s; %s", objection.text, why.text);
+        }
     }
     for (size_t i = 0; plugins && i < opened; i++) {
         if (!rc && i == yes)
@@ -173,29 +155,42 @@ static int boot_choose_from(const struct sy_plugin *names, size_t found, const s
     return rc;
 }
 
-static int boot_choose_auto(const struct sy_host *host, struct sy_error *err)
-{
-    size_t count;
-    struct sy_plugin *found = sy_plugins_find("bootstrap", &count);
-    int rc = boot_choose_hinted(found, count, host) ? 0 : boot_choose_from(found, count, host, err);
-
-    sy_plugins_free(found, count);
-    return rc;
-}
-
-static int boot_choose_named(const char *name, const struct sy_host *host, struct sy_error *err)
+/* variable: says the name. -ENODEV: the plugin says no. */
+static int boot_choose_named(const char *variable, const char *name, const struct sy_host *host,
+                             struct sy_error *err)
 {
     struct sy_error why = {""};
     int rc = sy_plugin_open("bootstrap", name, SY_BOOTSTRAP_ABI, sizeof stubs, &stubs, &chosen,
                             &why);
 
     if (rc)
-        return sy_fail(err, -rc, "SHMEM_BOOTSTRAP=%s: %s", name, why.text);
+        return sy_fail(err, -rc, "%s=%s: %s%s", variable, name, why.text,
+                       !strcmp(variable, HINT)
+                           ? "; the launcher needs it: install it again, or set "
+                             "SHMEM_BOOTSTRAP=single for jobs of one PE"
+                           : "");
     rc = boot_probe(chosen.table, host, &why);
-    if (!rc || rc == -EEXIST) /* EEXIST: an objection that naming the plugin overrules */
+    if (!rc || rc == -EEXIST) { /* EEXIST: an objection that naming the plugin overrules */
+        sy_log(SY_LOG_DEBUG, "boot", "bootstrap %s: this launcher (%s)", name, variable);
         return 0;
+    }
     sy_plugin_close(&chosen);
-    return sy_fail(err, -rc, "SHMEM_BOOTSTRAP=%s: %s", name, why.text);
+    return sy_fail(err, -rc, "%s=%s: %s", variable, name, why.text);
+}
+
+/* If the plugin that the launcher names is not there nobody knows which PE this is. */
+static int boot_choose_auto(const struct sy_host *host, struct sy_error *err)
+{
+    const char *name = secure_getenv(HINT);
+    int rc = name && *name ? boot_choose_named(HINT, name, host, err) : -ENODEV;
+
+    if (rc != -ENODEV)
+        return rc;
+    size_t count;
+    struct sy_plugin *found = sy_plugins_find("bootstrap", &count);
+    rc = boot_choose_from(found, count, host, err);
+    sy_plugins_free(found, count);
+    return rc;
 }
 
 static int boot_add_options(const struct sy_bootstrap *b, struct sy_options *options,
@@ -263,7 +258,7 @@ int sy_boot_open(const char *wanted, struct sy_options *options, const struct sy
         return boot_add_options(sy_boot, options, err);
     }
     int rc = !strcmp(wanted, "auto") ? boot_choose_auto(host, err)
-                                     : boot_choose_named(wanted, host, err);
+                                     : boot_choose_named("SHMEM_BOOTSTRAP", wanted, host, err);
     if (rc)
         return rc;
     struct sy_error why = {""};
