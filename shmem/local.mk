@@ -156,7 +156,7 @@ stream_sources = \
 	shmem/stream/wait.c
 
 api_sources = \
-	shmem/api/alias.h \
+	shmem/api/alias.h shmem/api/lists.h \
 	shmem/api/setup.c \
 	shmem/api/memory.c \
 	shmem/api/rma.c \

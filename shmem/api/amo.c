@@ -1,24 +1,23 @@
 /* Atomic memory operations (9.7): thunks over core/amo.h, expanded over the type tables. Operands
  * travel as bits, so that one core serves all types of a width. */
 #include "api/alias.h"
+#include "api/lists.h"
 #include "core/amo.h"
 
 /* clang-format off */
-
-#define BITS(TYPE, value) sy_amo_bits(&(TYPE){value}, sizeof(TYPE))
 
 /* The bodies: of routines that return the old value, that return nothing, and that write the old
  * value to *fetch later. OPERAND and COMPARE are expressions over the parameters. */
 #define FETCH(OP, TYPE, OBJECT, OPERAND, COMPARE) \
     TYPE old; \
     sy_amo_unbits(&old, sizeof old, \
-                  sy_amo_fetch(ctx, OP, (void *)OBJECT, sizeof old, BITS(TYPE, OPERAND), \
-                               BITS(TYPE, COMPARE), pe)); \
+                  sy_amo_fetch(ctx, OP, (void *)OBJECT, sizeof old, SY_BITS(TYPE, OPERAND), \
+                               SY_BITS(TYPE, COMPARE), pe)); \
     return old;
 #define UPDATE(OP, TYPE, OPERAND) \
-    sy_amo_update(ctx, OP, dest, sizeof(TYPE), BITS(TYPE, OPERAND), pe);
+    sy_amo_update(ctx, OP, dest, sizeof(TYPE), SY_BITS(TYPE, OPERAND), pe);
 #define START(OP, TYPE, OBJECT, OPERAND, COMPARE) \
-    sy_amo_start(ctx, OP, (void *)OBJECT, sizeof(TYPE), BITS(TYPE, OPERAND), BITS(TYPE, COMPARE), \
+    sy_amo_start(ctx, OP, (void *)OBJECT, sizeof(TYPE), SY_BITS(TYPE, OPERAND), SY_BITS(TYPE, COMPARE), \
                  fetch, pe);
 
 /* The routines with and without a context. PARAMETERS is what follows the context. */
@@ -57,18 +56,13 @@ SY_EXTENDED_AMO_TYPES(DEFINE_EXTENDED)
 SY_STANDARD_AMO_TYPES(DEFINE_STANDARD)
 #undef DEFINE_STANDARD
 
-#define DEFINE_BITWISE_OP(NAME, TYPE, WORD, OP) \
+#define DEFINE_BITWISE_AMO(NAME, TYPE, WORD, OP) \
     DEFINE_FETCH(NAME##_atomic_fetch_##WORD, OP, TYPE, (TYPE *dest, TYPE value, int pe), dest, value, \
                  0) \
     DEFINE_UPDATE(NAME##_atomic_##WORD, OP, TYPE, (TYPE *dest, TYPE value, int pe), value) \
     DEFINE_NBI(NAME##_atomic_fetch_##WORD##_nbi, OP, TYPE, \
                (TYPE *fetch, TYPE *dest, TYPE value, int pe), dest, value, 0)
-#define DEFINE_BITWISE(NAME, TYPE) \
-    DEFINE_BITWISE_OP(NAME, TYPE, and, SY_AMO_AND) \
-    DEFINE_BITWISE_OP(NAME, TYPE, or, SY_AMO_OR) \
-    DEFINE_BITWISE_OP(NAME, TYPE, xor, SY_AMO_XOR)
-SY_BITWISE_AMO_TYPES(DEFINE_BITWISE)
-#undef DEFINE_BITWISE
+SY_BITWISE_AMOS
 
 /* ---- names deprecated since 1.4, which have no form with a context ---- */
 

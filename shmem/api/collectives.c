@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "api/alias.h"
+#include "api/lists.h"
 #include "coll/alltoall.h"
 #include "coll/broadcast.h"
 #include "coll/check.h"
@@ -129,25 +130,17 @@ static int fcollect(shmem_team_t team, void *dest, const void *source, size_t le
 }
 
 #define DEFINE_DATA(ALLTOALL, ALLTOALLS, BROADCAST, COLLECT, FCOLLECT, TYPE, BYTES) \
-    SY_DEFINE(int, shmem_##ALLTOALL, (ARRAYS(TYPE), size_t nelems), \
+    SY_DEFINE(int, shmem_##ALLTOALL, (SY_TEAM_ARRAYS(TYPE), size_t nelems), \
               return alltoall(team, dest, source, sy_bytes(nelems, BYTES));) \
-    SY_DEFINE(int, shmem_##ALLTOALLS, (ARRAYS(TYPE), ptrdiff_t dst, ptrdiff_t sst, size_t nelems), \
+    SY_DEFINE(int, shmem_##ALLTOALLS, (SY_TEAM_ARRAYS(TYPE), ptrdiff_t dst, ptrdiff_t sst, size_t nelems), \
               return collectives_alltoalls(team, dest, source, dst, sst, nelems, BYTES);) \
-    SY_DEFINE(int, shmem_##BROADCAST, (ARRAYS(TYPE), size_t nelems, int PE_root), \
+    SY_DEFINE(int, shmem_##BROADCAST, (SY_TEAM_ARRAYS(TYPE), size_t nelems, int PE_root), \
               return broadcast(team, dest, source, sy_bytes(nelems, BYTES), PE_root);) \
-    SY_DEFINE(int, shmem_##COLLECT, (ARRAYS(TYPE), size_t nelems), \
+    SY_DEFINE(int, shmem_##COLLECT, (SY_TEAM_ARRAYS(TYPE), size_t nelems), \
               return collectives_collect(team, dest, source, sy_bytes(nelems, BYTES));) \
-    SY_DEFINE(int, shmem_##FCOLLECT, (ARRAYS(TYPE), size_t nelems), \
+    SY_DEFINE(int, shmem_##FCOLLECT, (SY_TEAM_ARRAYS(TYPE), size_t nelems), \
               return fcollect(team, dest, source, sy_bytes(nelems, BYTES));)
-#define ARRAYS(TYPE) shmem_team_t team, TYPE *dest, const TYPE *source
-
-#define DEFINE_TYPED(NAME, TYPE) \
-    DEFINE_DATA(NAME##_alltoall, NAME##_alltoalls, NAME##_broadcast, NAME##_collect, NAME##_fcollect, \
-                TYPE, sizeof(TYPE))
-SY_RMA_TYPES(DEFINE_TYPED)
-#undef DEFINE_TYPED
-
-DEFINE_DATA(alltoallmem, alltoallsmem, broadcastmem, collectmem, fcollectmem, void, 1)
+SY_TEAM_DATA
 
 /* ---- reductions and scans, on teams ---- */
 
@@ -165,40 +158,13 @@ static int scan(shmem_team_t team, struct sy_operation op, void *dest, const voi
 #define OPERATION(KERNEL, TYPE) (struct sy_operation){KERNEL, sizeof(TYPE)}
 
 #define DEFINE_REDUCE(ROUTINE, TYPE, KERNEL) \
-    SY_DEFINE(int, shmem_##ROUTINE, (ARRAYS(TYPE), size_t nreduce), \
+    SY_DEFINE(int, shmem_##ROUTINE, (SY_TEAM_ARRAYS(TYPE), size_t nreduce), \
               return reduce(team, OPERATION(KERNEL, TYPE), dest, source, nreduce);)
 #define DEFINE_SCAN(ROUTINE, TYPE, INCLUSIVE) \
-    SY_DEFINE(int, shmem_##ROUTINE, (ARRAYS(TYPE), size_t nelems), \
+    SY_DEFINE(int, shmem_##ROUTINE, (SY_TEAM_ARRAYS(TYPE), size_t nelems), \
               return scan(team, OPERATION(SY_ARITHMETIC_KERNEL(sum, TYPE), TYPE), dest, source, \
                           nelems, INCLUSIVE);)
-
-/* Has DEFINE define the operations of a kind; END is the end of their names, `_reduce` or
- * `_to_all`. */
-#define BITWISE(DEFINE, NAME, TYPE, END) \
-    DEFINE(NAME##_and##END, TYPE, SY_BITWISE_KERNEL(and, TYPE)) \
-    DEFINE(NAME##_or##END, TYPE, SY_BITWISE_KERNEL(or, TYPE)) \
-    DEFINE(NAME##_xor##END, TYPE, SY_BITWISE_KERNEL(xor, TYPE))
-#define COMPARE(DEFINE, NAME, TYPE, END) \
-    DEFINE(NAME##_max##END, TYPE, SY_COMPARE_KERNEL(max, TYPE)) \
-    DEFINE(NAME##_min##END, TYPE, SY_COMPARE_KERNEL(min, TYPE))
-#define ARITHMETIC(DEFINE, NAME, TYPE, END) \
-    DEFINE(NAME##_sum##END, TYPE, SY_ARITHMETIC_KERNEL(sum, TYPE)) \
-    DEFINE(NAME##_prod##END, TYPE, SY_ARITHMETIC_KERNEL(prod, TYPE))
-
-#define DEFINE_BITWISE(NAME, TYPE) BITWISE(DEFINE_REDUCE, NAME, TYPE, _reduce)
-SY_BITWISE_REDUCE_TYPES(DEFINE_BITWISE)
-#undef DEFINE_BITWISE
-
-#define DEFINE_COMPARE(NAME, TYPE) COMPARE(DEFINE_REDUCE, NAME, TYPE, _reduce)
-SY_COMPARE_REDUCE_TYPES(DEFINE_COMPARE)
-#undef DEFINE_COMPARE
-
-#define DEFINE_ARITHMETIC(NAME, TYPE) \
-    ARITHMETIC(DEFINE_REDUCE, NAME, TYPE, _reduce) \
-    DEFINE_SCAN(NAME##_sum_inscan, TYPE, true) \
-    DEFINE_SCAN(NAME##_sum_exscan, TYPE, false)
-SY_ARITHMETIC_REDUCE_TYPES(DEFINE_ARITHMETIC)
-#undef DEFINE_ARITHMETIC
+SY_TEAM_REDUCTIONS
 
 /* ---- on active sets, deprecated ---- */
 
@@ -234,16 +200,11 @@ SY_ACTIVE_SET_SIZES(DEFINE_SIZED)
               ON_SET("shmem_" #ROUTINE, sy_reduce(&group, OPERATION(KERNEL, TYPE), dest, source, \
                                                   nreduce > 0 ? (size_t)nreduce : 0));)
 
-#define DEFINE_BITWISE(NAME, TYPE) BITWISE(DEFINE_TO_ALL, NAME, TYPE, _to_all)
-SY_BITWISE_TO_ALL_TYPES(DEFINE_BITWISE)
-#undef DEFINE_BITWISE
-
-#define DEFINE_COMPARE(NAME, TYPE) COMPARE(DEFINE_TO_ALL, NAME, TYPE, _to_all)
-SY_COMPARE_TO_ALL_TYPES(DEFINE_COMPARE)
-#undef DEFINE_COMPARE
-
-#define DEFINE_ARITHMETIC(NAME, TYPE) ARITHMETIC(DEFINE_TO_ALL, NAME, TYPE, _to_all)
-SY_ARITHMETIC_TO_ALL_TYPES(DEFINE_ARITHMETIC)
-#undef DEFINE_ARITHMETIC
+#define BITWISE_TO_ALL(NAME, TYPE) SY_BITWISE_OPS(DEFINE_TO_ALL, NAME, TYPE, _to_all)
+#define COMPARE_TO_ALL(NAME, TYPE) SY_COMPARE_OPS(DEFINE_TO_ALL, NAME, TYPE, _to_all)
+#define ARITHMETIC_TO_ALL(NAME, TYPE) SY_ARITHMETIC_OPS(DEFINE_TO_ALL, NAME, TYPE, _to_all)
+SY_BITWISE_TO_ALL_TYPES(BITWISE_TO_ALL)
+SY_COMPARE_TO_ALL_TYPES(COMPARE_TO_ALL)
+SY_ARITHMETIC_TO_ALL_TYPES(ARITHMETIC_TO_ALL)
 
 /* clang-format on */

@@ -1,11 +1,11 @@
 /* Remote memory access (9.6): thunks over core/rma.h, expanded over the type tables. */
 #include "api/alias.h"
+#include "api/lists.h"
 #include "core/rma.h"
 
 /* clang-format off */
 
-/* put and get, blocking and nonblocking, of elements of one type or size. PUT, GET: the names; TYPE:
- * what the pointers point to; BYTES: an element's size. */
+/* put and get, blocking and nonblocking, of elements of one type or size. */
 #define CONTIGUOUS(TYPE) (TYPE *dest, const TYPE *source, size_t nelems, int pe)
 #define DEFINE_CONTIGUOUS(PUT, GET, TYPE, BYTES) \
     SY_DEFINE_CTX(void, PUT, CONTIGUOUS(TYPE), \
@@ -16,14 +16,7 @@
                   sy_get(ctx, dest, source, nelems, BYTES, pe, SY_BLOCKING);) \
     SY_DEFINE_CTX(void, GET##_nbi, CONTIGUOUS(TYPE), \
                   sy_get(ctx, dest, source, nelems, BYTES, pe, 0);)
-
-#define DEFINE_TYPED(NAME, TYPE) DEFINE_CONTIGUOUS(NAME##_put, NAME##_get, TYPE, sizeof(TYPE))
-SY_RMA_TYPES(DEFINE_TYPED)
-#undef DEFINE_TYPED
-
-#define DEFINE_SIZED(SIZE, BYTES) DEFINE_CONTIGUOUS(put##SIZE, get##SIZE, void, BYTES)
-SY_SIZES_AND_MEM(DEFINE_SIZED)
-#undef DEFINE_SIZED
+SY_CONTIGUOUS
 
 /* p and g: one element by one store or load. p_far and sy_p_far take the same arguments in the same
  * order, so that the call of them costs the path before it no register. */
@@ -80,6 +73,8 @@ SY_RMA_TYPES(DEFINE_ELEMENT)
 #undef SMALLER
 
 /* Strided: single elements, and blocks of elements. Strides are in elements. */
+#define IPUT sy_put_strided
+#define IGET sy_get_strided
 #define DEFINE_STRIDED(DIRECTION, SINGLE, BLOCKS, TYPE, BYTES) \
     SY_DEFINE_CTX(void, SINGLE, (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, \
                                  size_t nelems, int pe), \
@@ -89,17 +84,6 @@ SY_RMA_TYPES(DEFINE_ELEMENT)
                                  size_t bsize, size_t nblocks, int pe), \
                   DIRECTION(ctx, dest, source, sy_stride(dst, BYTES), sy_stride(sst, BYTES), sy_bytes(bsize, BYTES), \
                             nblocks, pe, SY_BLOCKING);)
-
-#define DEFINE_TYPED(NAME, TYPE) \
-    DEFINE_STRIDED(sy_put_strided, NAME##_iput, NAME##_ibput, TYPE, sizeof(TYPE)) \
-    DEFINE_STRIDED(sy_get_strided, NAME##_iget, NAME##_ibget, TYPE, sizeof(TYPE))
-SY_RMA_TYPES(DEFINE_TYPED)
-#undef DEFINE_TYPED
-
-#define DEFINE_SIZED(SIZE, BYTES) \
-    DEFINE_STRIDED(sy_put_strided, iput##SIZE, ibput##SIZE, void, BYTES) \
-    DEFINE_STRIDED(sy_get_strided, iget##SIZE, ibget##SIZE, void, BYTES)
-SY_SIZES(DEFINE_SIZED)
-#undef DEFINE_SIZED
+SY_STRIDED
 
 /* clang-format on */

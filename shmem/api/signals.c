@@ -1,31 +1,21 @@
 /* Signalling operations (9.8): thunks over core/signal.h and core/amo.h, expanded over the type
  * tables. */
 #include "api/alias.h"
+#include "api/lists.h"
 #include "core/signal.h"
 #include "core/wait/wait.h"
 
 /* clang-format off */
 
-/* put_signal, blocking and nonblocking, of elements of one type or size. PUT: the beginning of the
- * name; TYPE: what the pointers point to; BYTES: an element's size. */
+/* put_signal, blocking and nonblocking, of elements of one type or size. No get has a signal. */
 #define DEFINE_FORM(NAME, TYPE, BYTES, FLAGS) \
     SY_DEFINE_CTX(void, NAME, (TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, \
                                uint64_t signal, int sig_op, int pe), \
                   sy_put_signal(ctx, dest, source, sy_bytes(nelems, BYTES), sig_addr, signal, sig_op, pe, FLAGS);)
-#define DEFINE_PUT_SIGNAL(PUT, TYPE, BYTES) \
+#define DEFINE_CONTIGUOUS(PUT, GET, TYPE, BYTES) \
     DEFINE_FORM(PUT##_signal, TYPE, BYTES, SY_BLOCKING) \
     DEFINE_FORM(PUT##_signal_nbi, TYPE, BYTES, 0)
-
-#define DEFINE_TYPED(NAME, TYPE) DEFINE_PUT_SIGNAL(NAME##_put, TYPE, sizeof(TYPE))
-SY_RMA_TYPES(DEFINE_TYPED)
-#undef DEFINE_TYPED
-
-#define DEFINE_SIZED(SIZE, BYTES) DEFINE_PUT_SIGNAL(put##SIZE, void, BYTES)
-SY_SIZES_AND_MEM(DEFINE_SIZED)
-#undef DEFINE_SIZED
-
-#undef DEFINE_PUT_SIGNAL
-#undef DEFINE_FORM
+SY_CONTIGUOUS
 
 SY_DEFINE_CTX(void, signal_add, (uint64_t *sig_addr, uint64_t signal, int pe),
               sy_amo_update(ctx, SY_AMO_ADD, sig_addr, sizeof *sig_addr, signal, pe);)

@@ -1,5 +1,6 @@
 /* Transfers, atomic operations and ordering on streams: thunks over stream/ops.h, expanded over the
  * type tables. */
+#include "api/lists.h"
 #include "api/streams.h"
 #include "core/amo.h"
 
@@ -22,14 +23,7 @@
                          uint64_t signal, int sig_op, int pe), \
                         ADD(SY_STREAM_PUT_SIGNAL, pe, ELEMENTS(sy_bytes(nelems, BYTES)), \
                             .signal = {sig_addr, signal, sig_op});)
-
-#define DEFINE_TYPED(NAME, TYPE) DEFINE_CONTIGUOUS(NAME##_put, NAME##_get, TYPE, sizeof(TYPE))
-SY_RMA_TYPES(DEFINE_TYPED)
-#undef DEFINE_TYPED
-
-#define DEFINE_SIZED(SIZE, BYTES) DEFINE_CONTIGUOUS(put##SIZE, get##SIZE, void, BYTES)
-SY_SIZES_AND_MEM(DEFINE_SIZED)
-#undef DEFINE_SIZED
+SY_CONTIGUOUS
 
 /* ---- p, g ---- */
 
@@ -47,7 +41,7 @@ SY_RMA_TYPES(DEFINE_ELEMENT)
 
 #define DEFINE_BLOCKS(WHAT, NAME, PARAMETERS, ...) \
     SY_DEFINE_ON_STREAM(void, NAME, PARAMETERS, \
-                        TRANSFER(WHAT, pe, .strided = {dest, source, __VA_ARGS__});)
+                        TRANSFER(SY_STREAM_##WHAT, pe, .strided = {dest, source, __VA_ARGS__});)
 #define DEFINE_STRIDED(WHAT, SINGLE, BLOCKS, TYPE, BYTES) \
     DEFINE_BLOCKS(WHAT, SINGLE, \
                   (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
@@ -56,28 +50,15 @@ SY_RMA_TYPES(DEFINE_ELEMENT)
                   (TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize, \
                    size_t nblocks, int pe), \
                   sy_stride(dst, BYTES), sy_stride(sst, BYTES), sy_bytes(bsize, BYTES), nblocks)
-
-#define DEFINE_TYPED(NAME, TYPE) \
-    DEFINE_STRIDED(SY_STREAM_IPUT, NAME##_iput, NAME##_ibput, TYPE, sizeof(TYPE)) \
-    DEFINE_STRIDED(SY_STREAM_IGET, NAME##_iget, NAME##_ibget, TYPE, sizeof(TYPE))
-SY_RMA_TYPES(DEFINE_TYPED)
-#undef DEFINE_TYPED
-
-#define DEFINE_SIZED(SIZE, BYTES) \
-    DEFINE_STRIDED(SY_STREAM_IPUT, iput##SIZE, ibput##SIZE, void, BYTES) \
-    DEFINE_STRIDED(SY_STREAM_IGET, iget##SIZE, ibget##SIZE, void, BYTES)
-SY_SIZES(DEFINE_SIZED)
-#undef DEFINE_SIZED
+SY_STRIDED
 
 /* ---- atomic operations ---- */
-
-#define BITS(TYPE, value) sy_amo_bits(&(TYPE){value}, sizeof(TYPE))
 
 #define DEFINE_AMO(NAME, TYPE, PARAMETERS, OP, OBJECT, RESULT, OPERAND, COMPARE) \
     SY_DEFINE_ON_STREAM(void, NAME, PARAMETERS, \
                         TRANSFER(RESULT ? SY_STREAM_FETCH : SY_STREAM_UPDATE, pe, \
                                  .amo = {OP, sizeof(TYPE), (void *)OBJECT, RESULT, \
-                                         BITS(TYPE, OPERAND), BITS(TYPE, COMPARE)});)
+                                         SY_BITS(TYPE, OPERAND), SY_BITS(TYPE, COMPARE)});)
 
 #define DEFINE_EXTENDED(NAME, TYPE) \
     DEFINE_AMO(NAME##_atomic_fetch, TYPE, (TYPE *fetch, const TYPE *source, int pe), SY_AMO_FETCH, \
@@ -103,16 +84,11 @@ SY_EXTENDED_AMO_TYPES(DEFINE_EXTENDED)
 SY_STANDARD_AMO_TYPES(DEFINE_STANDARD)
 #undef DEFINE_STANDARD
 
-#define DEFINE_BITWISE_OP(NAME, TYPE, WORD, OP) \
+#define DEFINE_BITWISE_AMO(NAME, TYPE, WORD, OP) \
     DEFINE_AMO(NAME##_atomic_fetch_##WORD, TYPE, (TYPE *fetch, TYPE *dest, TYPE value, int pe), OP, \
                dest, fetch, value, 0) \
     DEFINE_AMO(NAME##_atomic_##WORD, TYPE, (TYPE *dest, TYPE value, int pe), OP, dest, NULL, value, 0)
-#define DEFINE_BITWISE(NAME, TYPE) \
-    DEFINE_BITWISE_OP(NAME, TYPE, and, SY_AMO_AND) \
-    DEFINE_BITWISE_OP(NAME, TYPE, or, SY_AMO_OR) \
-    DEFINE_BITWISE_OP(NAME, TYPE, xor, SY_AMO_XOR)
-SY_BITWISE_AMO_TYPES(DEFINE_BITWISE)
-#undef DEFINE_BITWISE
+SY_BITWISE_AMOS
 
 /* ---- signals and ordering ---- */
 
