@@ -14,11 +14,17 @@ SY_INLINE void *memory_allocate(const struct sy_call *call, size_t alignment, si
     return sy_alloc(&symmetric, call, alignment, clear);
 }
 
-void *pshmem_malloc(size_t size)
-{
-    return memory_allocate(SY_CALL("shmem_malloc", .bytes = size), SY_ALLOC_ANY, 0);
-}
-SY_ALIAS(shmem_malloc);
+/* clang-format off */
+#define DEFINE_MALLOC(NAME) \
+    SY_DEFINE(void *, NAME, (size_t size), \
+              return memory_allocate(SY_CALL(#NAME, .bytes = size), SY_ALLOC_ANY, 0);)
+#define DEFINE_ALIGN(NAME) \
+    SY_DEFINE(void *, NAME, (size_t alignment, size_t size), \
+              return memory_allocate(SY_CALL(#NAME, .bytes = size, .alignment = alignment), \
+                                     alignment, 0);)
+DEFINE_MALLOC(shmem_malloc)
+DEFINE_ALIGN(shmem_align)
+/* clang-format on */
 
 /* All memory of this library takes atomics and signals alike. */
 void *pshmem_malloc_with_hints(size_t size, long hints)
@@ -27,13 +33,6 @@ void *pshmem_malloc_with_hints(size_t size, long hints)
                            SY_ALLOC_ANY, 0);
 }
 SY_ALIAS(shmem_malloc_with_hints);
-
-void *pshmem_align(size_t alignment, size_t size)
-{
-    return memory_allocate(SY_CALL("shmem_align", .bytes = size, .alignment = alignment), alignment,
-                           0);
-}
-SY_ALIAS(shmem_align);
 
 void *pshmem_calloc(size_t count, size_t size)
 {
@@ -67,27 +66,9 @@ SY_ALIAS(shmem_realloc);
 
 /* ---- deprecated since 1.2 ---- */
 
-void *pshmalloc(size_t size)
-{
-    return memory_allocate(SY_CALL("shmalloc", .bytes = size), SY_ALLOC_ANY, 0);
-}
-SY_ALIAS(shmalloc);
-
-void pshfree(void *ptr)
-{
-    pshmem_free(ptr);
-}
-SY_ALIAS(shfree);
-
-void *pshrealloc(void *ptr, size_t size)
-{
-    return pshmem_realloc(ptr, size);
-}
-SY_ALIAS(shrealloc);
-
-void *pshmemalign(size_t alignment, size_t size)
-{
-    return memory_allocate(SY_CALL("shmemalign", .bytes = size, .alignment = alignment), alignment,
-                           0);
-}
-SY_ALIAS(shmemalign);
+/* clang-format off */
+DEFINE_MALLOC(shmalloc)
+DEFINE_ALIGN(shmemalign)
+SY_DEFINE(void, shfree, (void *ptr), pshmem_free(ptr);)
+SY_DEFINE(void *, shrealloc, (void *ptr, size_t size), return pshmem_realloc(ptr, size);)
+/* clang-format on */

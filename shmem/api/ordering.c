@@ -39,17 +39,8 @@ void pshmem_ctx_quiet(shmem_ctx_t ctx)
 }
 SY_ALIAS(shmem_ctx_quiet);
 
-void pshmem_pe_quiet(const int *target_pes, size_t npes)
-{
-    ordering_pe_quiet(SHMEM_CTX_DEFAULT, target_pes, npes);
-}
-SY_ALIAS(shmem_pe_quiet);
-
-void pshmem_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes)
-{
-    ordering_pe_quiet(ctx, target_pes, npes);
-}
-SY_ALIAS(shmem_ctx_pe_quiet);
+SY_DEFINE_CTX(void, pe_quiet, (const int *target_pes, size_t npes),
+              ordering_pe_quiet(ctx, target_pes, npes);)
 
 /* ---- removed with 1.4 ---- */
 

@@ -65,16 +65,9 @@ SY_ALIAS(shmem_signal_wait_until);
 SY_DEPRECATED_WAIT_CHANGE_TYPES(DEFINE_WAIT)
 #undef DEFINE_WAIT
 
+SY_DEFINE(void, shmem_wait, (long *ivar, long cmp_value),
+          wait_until_long(ivar, SHMEM_CMP_NE, cmp_value);)
+SY_DEFINE(void, shmem_wait_until, (long *ivar, int cmp, long cmp_value),
+          wait_until_long(ivar, cmp, cmp_value);)
+
 /* clang-format on */
-
-void pshmem_wait(long *ivar, long cmp_value)
-{
-    wait_until_long(ivar, SHMEM_CMP_NE, cmp_value);
-}
-SY_ALIAS(shmem_wait);
-
-void pshmem_wait_until(long *ivar, int cmp, long cmp_value)
-{
-    wait_until_long(ivar, cmp, cmp_value);
-}
-SY_ALIAS(shmem_wait_until);

@@ -217,33 +217,14 @@ SY_ALIAS(shmem_global_exit);
 
 /* ---- query ---- */
 
-int pshmem_my_pe(void)
-{
-    sy_world_need("shmem_my_pe");
-    return sy_world.pe;
-}
-SY_ALIAS(shmem_my_pe);
-
-int pshmem_n_pes(void)
-{
-    sy_world_need("shmem_n_pes");
-    return sy_world.npes;
-}
-SY_ALIAS(shmem_n_pes);
-
-int p_my_pe(void)
-{
-    sy_world_need("_my_pe");
-    return sy_world.pe;
-}
-SY_ALIAS(_my_pe);
-
-int p_num_pes(void)
-{
-    sy_world_need("_num_pes");
-    return sy_world.npes;
-}
-SY_ALIAS(_num_pes);
+/* clang-format off */
+#define DEFINE_QUERY(NAME, MEMBER) \
+    SY_DEFINE(int, NAME, (void), sy_world_need(#NAME); return sy_world.MEMBER;)
+DEFINE_QUERY(shmem_my_pe, pe)
+DEFINE_QUERY(shmem_n_pes, npes)
+DEFINE_QUERY(_my_pe, pe)
+DEFINE_QUERY(_num_pes, npes)
+/* clang-format on */
 
 /* Every PE is reached by some route: otherwise the job would not have started. */
 int pshmem_pe_accessible(int pe)

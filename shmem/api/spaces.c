@@ -145,35 +145,22 @@ SY_ALIAS(shmemx_space_realloc);
 
 /* ---- queries ---- */
 
-int pshmemx_space_get_team(shmemx_space_t space, shmem_team_t *team)
-{
-    struct sy_space *of = sy_space_of(space);
+/* clang-format off */
+#define HEAP_CAPS \
+    (SHMEMX_SPACE_CAP_RMA | SHMEMX_SPACE_CAP_COLLECTIVES | SHMEMX_SPACE_CAP_ATOMICS | \
+     SHMEMX_SPACE_CAP_DIRECT_ACCESS | SHMEMX_SPACE_CAP_WORLD_ACCESS)
 
-    *team = of ? sy_space_team(of) : is_default(space) ? SHMEM_TEAM_WORLD : SHMEM_TEAM_INVALID;
-    return of || is_default(space) ? 0 : -EINVAL;
-}
-SY_ALIAS(shmemx_space_get_team);
-
-int pshmemx_space_get_device_type(shmemx_space_t space, shmemx_device_type_t *type)
-{
-    struct sy_space *of = sy_space_of(space);
-
-    *type = of ? of->type : SHMEMX_DEVICE_CPU;
-    return of || is_default(space) ? 0 : -EINVAL;
-}
-SY_ALIAS(shmemx_space_get_device_type);
-
-int pshmemx_space_get_caps(shmemx_space_t space, shmemx_space_cap_t *caps)
-{
-    struct sy_space *of = sy_space_of(space);
-    const shmemx_space_cap_t heap = SHMEMX_SPACE_CAP_RMA | SHMEMX_SPACE_CAP_COLLECTIVES |
-                                    SHMEMX_SPACE_CAP_ATOMICS | SHMEMX_SPACE_CAP_DIRECT_ACCESS |
-                                    SHMEMX_SPACE_CAP_WORLD_ACCESS;
-
-    *caps = of ? of->caps : is_default(space) ? heap : 0;
-    return of || is_default(space) ? 0 : -EINVAL;
-}
-SY_ALIAS(shmemx_space_get_caps);
+/* OF_SPACE: what is asked for, of `of`; OF_HEAP: of the default space; OF_NONE: of no space. */
+#define DEFINE_QUERY(NAME, TYPE, OF_SPACE, OF_HEAP, OF_NONE) \
+    SY_DEFINE(int, shmemx_space_##NAME, (shmemx_space_t space, TYPE *answer), \
+              struct sy_space *of = sy_space_of(space); \
+              *answer = of ? OF_SPACE : is_default(space) ? OF_HEAP : OF_NONE; \
+              return of || is_default(space) ? 0 : -EINVAL;)
+DEFINE_QUERY(get_team, shmem_team_t, sy_space_team(of), SHMEM_TEAM_WORLD, SHMEM_TEAM_INVALID)
+DEFINE_QUERY(get_device_type, shmemx_device_type_t, of->type, SHMEMX_DEVICE_CPU, SHMEMX_DEVICE_CPU)
+DEFINE_QUERY(get_caps, shmemx_space_cap_t, of->caps, HEAP_CAPS, 0)
+DEFINE_QUERY(generation, uint64_t, of->generation, 0, 0)
+/* clang-format on */
 
 int pshmemx_space_describe(shmemx_space_t space, char *text, size_t room)
 {
@@ -231,12 +218,3 @@ int pshmemx_space_sync(shmemx_space_t space, uint64_t *generation)
     return sy_space_sync(sy_space_need("shmemx_space_sync", space), generation);
 }
 SY_ALIAS(shmemx_space_sync);
-
-int pshmemx_space_generation(shmemx_space_t space, uint64_t *generation)
-{
-    struct sy_space *of = sy_space_of(space);
-
-    *generation = of ? of->generation : 0;
-    return of || is_default(space) ? 0 : -EINVAL;
-}
-SY_ALIAS(shmemx_space_generation);
