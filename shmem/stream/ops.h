@@ -26,14 +26,13 @@ enum sy_stream_transfer {
 void sy_stream_transfer(struct sy_stream *stream, const char *routine, enum sy_stream_transfer what,
                         const union sy_stream_to *to, int pe);
 
-/* ---- wait.c; size: bytes of a variable ---- */
+/* ---- wait.c ---- */
 
-void sy_stream_wait_all(struct sy_stream *stream, const char *routine, struct sy_set set,
-                        size_t size);
-void sy_stream_wait_any(struct sy_stream *stream, const char *routine, struct sy_set set,
-                        size_t size, size_t *index);
-void sy_stream_wait_some(struct sy_stream *stream, const char *routine, struct sy_set set,
-                         size_t size, size_t *indices, size_t *count);
+enum sy_stream_wait { SY_STREAM_WAIT_ALL, SY_STREAM_WAIT_ANY, SY_STREAM_WAIT_SOME };
+
+/* size: bytes of a variable. *result: the index of any, or how many `indices` there are of some. */
+void sy_stream_wait(struct sy_stream *stream, const char *routine, enum sy_stream_wait what,
+                    struct sy_set set, size_t size, size_t *indices, size_t *result);
 
 /* ---- together.c: 0, or -1 where there is no such team ---- */
 

@@ -35,43 +35,27 @@ static enum sy_step wait_some(struct sy_stream_op *op)
     return SY_STEP_DONE;
 }
 
-static const struct sy_stream_kind all = {.step = wait_all}, any = {.step = wait_any},
-                                   some = {.step = wait_some};
+static const struct sy_stream_kind kinds[] = {
+    [SY_STREAM_WAIT_ALL] = {.step = wait_all},
+    [SY_STREAM_WAIT_ANY] = {.step = wait_any},
+    [SY_STREAM_WAIT_SOME] = {.step = wait_some},
+};
 
 /* One value for all is copied. */
-static void wait_add(struct sy_stream *stream, const char *routine,
-                     const struct sy_stream_kind *kind, const struct sy_set *set, size_t size,
-                     size_t *indices, size_t *result)
+void sy_stream_wait(struct sy_stream *stream, const char *routine, enum sy_stream_wait what,
+                    struct sy_set set, size_t size, size_t *indices, size_t *result)
 {
-    struct sy_stream_op *op = sy_stream_new(stream, routine, kind);
+    struct sy_stream_op *op = sy_stream_new(stream, routine, &kinds[what]);
 
     if (!op)
         return;
-    if (set->cmp < 0 || set->cmp > SHMEM_CMP_GE)
-        sy_set_bad_comparison(routine, set->cmp);
-    op->to.wait.set = *set;
-    if (!set->step)
-        op->to.wait.set.values = memcpy(&op->to.wait.value, set->values, size);
+    if (set.cmp < 0 || set.cmp > SHMEM_CMP_GE)
+        sy_set_bad_comparison(routine, set.cmp);
+    if (!set.step)
+        set.values = memcpy(&op->to.wait.value, set.values, size);
+    op->to.wait.set = set;
     op->to.wait.indices = indices;
     op->to.wait.result = result;
     op->to.wait.at = 0;
     sy_stream_add(op);
-}
-
-void sy_stream_wait_all(struct sy_stream *stream, const char *routine, struct sy_set set,
-                        size_t size)
-{
-    wait_add(stream, routine, &all, &set, size, NULL, NULL);
-}
-
-void sy_stream_wait_any(struct sy_stream *stream, const char *routine, struct sy_set set,
-                        size_t size, size_t *index)
-{
-    wait_add(stream, routine, &any, &set, size, NULL, index);
-}
-
-void sy_stream_wait_some(struct sy_stream *stream, const char *routine, struct sy_set set,
-                         size_t size, size_t *indices, size_t *count)
-{
-    wait_add(stream, routine, &some, &set, size, indices, count);
 }
