@@ -44,7 +44,7 @@ enum proxy_end { TIME, TELLING, IN_VAIN };
 /* Guarded by sy_stream_lock, but for `active`, `now` and what follows, which are the proxy's. */
 static struct {
     pthread_t thread;
-    bool prepared, running, stop;
+    bool running, stop;
     bool told; /* since it began to listen */
     struct sy_stream *inbox;
     pthread_cond_t wake;
@@ -53,7 +53,7 @@ static struct {
     const struct sy_stream *oldest; /* of those that wait */
     enum proxy_end end;
     struct sy_pause pause;
-} proxy = {.pause = SY_PAUSE_START};
+} proxy = {.wake = PTHREAD_COND_INITIALIZER, .pause = SY_PAUSE_START};
 
 void sy_proxy_inbox(struct sy_stream *stream)
 {
@@ -234,7 +234,7 @@ static void proxy_sleep(uint64_t waited)
     struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
     if (!proxy.inbox && !(listens && proxy.told)) {
         sy_pause_begin(&proxy.pause);
-        pthread_cond_timedwait(&proxy.wake, &sy_stream_lock, &at);
+        pthread_cond_clockwait(&proxy.wake, &sy_stream_lock, CLOCK_MONOTONIC, &at);
         sy_pause_end(&proxy.pause);
     }
     proxy.end = listens && proxy.told ? IN_VAIN : TIME;
@@ -320,25 +320,10 @@ int sy_proxy_thread(pthread_t *thread, void *(*run)(void *))
     return -sy_thread_start(thread, run, NULL);
 }
 
-/* Once: who tells may come late, behind sy_proxy_stop. */
-static void proxy_prepare(void)
-{
-    pthread_condattr_t monotonic;
-
-    if (proxy.prepared)
-        return;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&proxy.wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    proxy.prepared = true;
-}
-
 int sy_proxy_start(void)
 {
     if (proxy.running)
         return 0;
-    proxy_prepare();
     int rc = sy_proxy_thread(&proxy.thread, proxy_run);
     proxy.running = !rc;
     return rc;
