@@ -110,31 +110,27 @@ static int env_find_rank(struct tree_user *user, struct sy_error *err)
     return 0;
 }
 
-static int env_join(struct tree_user *user, struct sy_job *job, struct sy_error *err)
-{
-    struct tree_rank *rank = &user->rank;
-    const struct sy_host *host = user->host;
-    int rc = env_find_rank(user, err);
-
-    if (rc == 0 && rank->npes > 1)
-        rc = env_find_place(user, err);
-    if (rc == 0 && rank->npes > 1 && !*host->start->secret_file)
-        rc = host->fail(
-            err, EINVAL,
-            "SHMEM_SECRET_FILE is not set; it has to name a file with the job's secret on every "
-            "host, made with: head -c 48 /dev/urandom | base64 >FILE; chmod 600 FILE");
-    if (rc == 0)
-        rc = rank->npes > 1 ? sy_tree_meet(user, err) : sy_tree_listen(user, true, NULL, 0, err);
-    return rc ? rc : sy_tree_join(user, job, err);
-}
-
 static int env_open(const struct sy_host *host, const void *settings, void **self,
                     struct sy_job *job, struct sy_error *err)
 {
     int rc = sy_tree_open(host, sizeof(struct tree_user), self, err);
 
     (void)settings;
-    return rc ? rc : env_join(*self, job, err);
+    if (rc)
+        return rc;
+    struct tree_user *user = *self;
+    rc = env_find_rank(user, err);
+    bool alone = user->rank.npes == 1;
+    if (rc == 0 && !alone)
+        rc = env_find_place(user, err);
+    if (rc == 0 && !alone && !*host->start->secret_file)
+        rc = host->fail(
+            err, EINVAL,
+            "SHMEM_SECRET_FILE is not set; it has to name a file with the job's secret on every "
+            "host, made with: head -c 48 /dev/urandom | base64 >FILE; chmod 600 FILE");
+    if (rc == 0)
+        rc = alone ? sy_tree_listen(user, true, NULL, 0, err) : sy_tree_meet(user, err);
+    return rc ? rc : sy_tree_join(user, job, err);
 }
 
 SY_BOOTSTRAP_PLUGIN(env) = {

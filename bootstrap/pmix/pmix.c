@@ -243,13 +243,20 @@ static int pmix_fetch(struct pmix *pmix, double limit, struct sy_error *err)
     return 0;
 }
 
-static int pmix_join(struct pmix *pmix, struct sy_job *job, struct sy_error *err)
+static int pmix_open(const struct sy_host *host, const void *settings, void **self,
+                     struct sy_job *job, struct sy_error *err)
 {
-    const struct sy_host *host = pmix->user.host;
     double limit = host->start ? host->start->init_timeout : 120;
     uint32_t size = 0, nodes = 0;
+    int rc = sy_tree_open(host, sizeof(struct pmix), self, err);
 
-    int rc = sy_pmix_library_open(&pmix->library, err);
+    (void)settings;
+    if (rc)
+        return rc;
+    struct pmix *pmix = *self;
+    pthread_mutex_init(&pmix->question.lock, NULL);
+    pthread_cond_init(&pmix->question.come, NULL);
+    rc = sy_pmix_library_open(&pmix->library, err);
     if (rc)
         return rc;
     int status = pmix->library.init(&pmix->me, NULL, 0);
@@ -284,20 +291,6 @@ static int pmix_join(struct pmix *pmix, struct sy_job *job, struct sy_error *err
     if (rc == 0)
         rc = sy_tree_secret_mix(&pmix->user, err);
     return rc ? rc : sy_tree_join(&pmix->user, job, err);
-}
-
-static int pmix_open(const struct sy_host *host, const void *settings, void **self,
-                     struct sy_job *job, struct sy_error *err)
-{
-    int rc = sy_tree_open(host, sizeof(struct pmix), self, err);
-
-    (void)settings;
-    if (rc)
-        return rc;
-    struct pmix *pmix = *self;
-    pthread_mutex_init(&pmix->question.lock, NULL);
-    pthread_cond_init(&pmix->question.come, NULL);
-    return pmix_join(pmix, job, err);
 }
 
 /* PEs that are not in the tree yet are reached by the launcher only. Open MPI 4.1 does not come
