@@ -89,11 +89,6 @@ int shmem_mpi_in_session(int *flag)
 
 #if SESSIONS
 
-static int calls_group_session(MPI_Group *group)
-{
-    return calls_judge(MPI_Group_from_session_pset(process.session, "mpi://WORLD", group));
-}
-
 /* Begins the one session, which lasts until the process ends: MPICH 4.0 does not survive a session
  * that begins after the last one has ended. So it is kept where the start fails later. */
 static int calls_open_session(struct sy_error *err)
@@ -134,15 +129,9 @@ static int calls_begin_session(struct sy_error *err)
     return 0;
 }
 
-#define calls_group calls_group_session
 #define calls_begin calls_begin_session
 
 #else
-
-static int calls_group_world(MPI_Group *group)
-{
-    return calls_judge(MPI_Comm_group(MPI_COMM_WORLD, group));
-}
 
 static int calls_begin_world(struct sy_error *err)
 {
@@ -162,10 +151,18 @@ static int calls_begin_world(struct sy_error *err)
     return level == MPI_THREAD_MULTIPLE ? 0 : calls_fail(err, ENODEV, too_few_threads);
 }
 
-#define calls_group calls_group_world
 #define calls_begin calls_begin_world
 
 #endif
+
+static int calls_group(MPI_Group *group)
+{
+#if SESSIONS
+    return calls_judge(MPI_Group_from_session_pset(process.session, "mpi://WORLD", group));
+#else
+    return calls_judge(MPI_Comm_group(MPI_COMM_WORLD, group));
+#endif
+}
 
 static bool calls_ends_deaf(const char *version)
 {
@@ -438,13 +435,12 @@ static int calls_window_open(mpi_comm comm, mpi_window *window, struct sy_error 
             err, EOPNOTSUPP,
             "this MPI keeps a copy of its own of a window's memory (not MPI_WIN_UNIFIED)");
     }
-    *window = (mpi_window)made;
-    int rc = calls_judge(MPI_Win_lock_all(MPI_MODE_NOCHECK, made))
-                 ? calls_tell(err, "MPI_Win_lock_all")
-                 : 0;
-    if (rc)
+    if (calls_judge(MPI_Win_lock_all(MPI_MODE_NOCHECK, made))) {
         MPI_Win_free(&made);
-    return rc;
+        return calls_tell(err, "MPI_Win_lock_all");
+    }
+    *window = (mpi_window)made;
+    return 0;
 }
 
 static void calls_window_close(mpi_window window)
