@@ -217,14 +217,12 @@ SY_ALIAS(shmem_global_exit);
 
 /* ---- query ---- */
 
-/* clang-format off */
-#define DEFINE_QUERY(NAME, MEMBER) \
+#define DEFINE_QUERY(NAME, MEMBER)                                                                 \
     SY_DEFINE(int, NAME, (void), sy_world_need(#NAME); return sy_world.MEMBER;)
 DEFINE_QUERY(shmem_my_pe, pe)
 DEFINE_QUERY(shmem_n_pes, npes)
 DEFINE_QUERY(_my_pe, pe)
 DEFINE_QUERY(_num_pes, npes)
-/* clang-format on */
 
 /* Every PE is reached by some route: otherwise the job would not have started. */
 int pshmem_pe_accessible(int pe)

@@ -7,21 +7,12 @@
 #include "core/start/world.h"
 #include "stream/stream.h"
 
-int pshmem_team_my_pe(shmem_team_t team)
-{
-    const struct sy_team *of = sy_team_need(team, "shmem_team_my_pe");
-
-    return of ? of->members.me : -1;
-}
-SY_ALIAS(shmem_team_my_pe);
-
-int pshmem_team_n_pes(shmem_team_t team)
-{
-    const struct sy_team *of = sy_team_need(team, "shmem_team_n_pes");
-
-    return of ? of->members.size : -1;
-}
-SY_ALIAS(shmem_team_n_pes);
+#define DEFINE_QUERY(NAME, MEMBER)                                                                 \
+    SY_DEFINE(int, NAME, (shmem_team_t team),                                                      \
+              const struct sy_team *of = sy_team_need(team, #NAME);                                \
+              return of ? of->members.MEMBER : -1;)
+DEFINE_QUERY(shmem_team_my_pe, me)
+DEFINE_QUERY(shmem_team_n_pes, size)
 
 int pshmem_team_get_config(shmem_team_t team, long config_mask, shmem_team_config_t *config)
 {
