@@ -14,7 +14,7 @@ struct address_head {
     uint8_t name;      /* bytes of the endpoint's name */
     uint8_t parts;     /* of keys of regions: sy_ofi_key_parts */
     uint8_t protocol;  /* of messages */
-    bool sleeps;       /* until it is woken */
+    uint8_t sleeps;    /* not 0: until it is woken */
     uint16_t wakeup;   /* port, in the network's order; 0: none */
     unsigned char nonce[OFI_NONCE];
 };
@@ -97,7 +97,7 @@ static int address_meet(struct ofi_state *ofi, int pe, const char *address, size
     if (!peer->known)
         return count < 0 ? count : -FI_EINVAL;
     sy_ofi_probes_meet(peer, name);
-    peer->sleeps = head.sleeps;
+    peer->sleeps = head.sleeps != 0;
     return sy_ofi_wakeup_meet(peer, name, head.wakeup);
 }
 
