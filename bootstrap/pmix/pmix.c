@@ -14,35 +14,29 @@
 #include "bootstrap/mpi/library.h"
 #include "util/clock.h"
 #include "util/error.h"
+#include "util/stays.h"
 
 static const char KEY[] = "switchyard.root";
 
 static const double FIRST_WORD = 2; /* seconds after which a wait is explained */
 
-/* The question that is being asked; one at a time. */
-struct question {
+/* The question that is being asked; one at a time. libpmix answers on a thread of its own, perhaps
+ * after nobody waits for it and all else has been given back. */
+static struct {
     pthread_mutex_t lock;
     pthread_cond_t come;
     unsigned asked, answered; /* numbers of questions */
     int status;
     uint32_t number;
     char text[512];
-};
+} question = {.lock = PTHREAD_MUTEX_INITIALIZER, .come = PTHREAD_COND_INITIALIZER};
 
 struct pmix {
     struct tree_user user;
     struct pmix_library library;
     struct pmix_name me;
     bool initialized;
-    struct question question;
     bool mute; /* the server did not say where PEs are: it is not asked again for messages */
-};
-
-/* What libpmix hands to the answer, which comes on a thread of it, perhaps after nobody waits for
- * it. */
-struct asked {
-    struct question *question;
-    unsigned number;
 };
 
 /* ---- evidence ---- */
@@ -81,39 +75,38 @@ static int pmix_probe_for(const struct sy_host *host, struct sy_error *err)
 
 /* ---- questions ---- */
 
+/* arg: the number of the question. */
 static void pmix_on_answer(int status, struct pmix_item *item, void *arg)
 {
-    struct asked *asked = arg;
-    struct question *q = asked->question;
-
-    pthread_mutex_lock(&q->lock);
-    if (asked->number == q->asked) {
-        q->answered = q->asked;
-        q->status = status;
-        q->text[0] = '\0';
-        q->number = 0;
+    pthread_mutex_lock(&question.lock);
+    if ((uintptr_t)arg == question.asked) {
+        question.answered = question.asked;
+        question.status = status;
+        question.text[0] = '\0';
+        question.number = 0;
         if (status == PMIX_OK && item && item->type == PMIX_TYPE_STRING && item->data.string)
-            snprintf(q->text, sizeof q->text, "%s", item->data.string);
+            snprintf(question.text, sizeof question.text, "%s", item->data.string);
         else if (status == PMIX_OK && item && item->type == PMIX_TYPE_UINT32)
-            q->number = item->data.uint32;
-        pthread_cond_signal(&q->come);
+            question.number = item->data.uint32;
+        pthread_cond_signal(&question.come);
     }
-    pthread_mutex_unlock(&q->lock);
-    free(asked);
+    pthread_mutex_unlock(&question.lock);
 }
 
 /* Waits for the answer to what was asked last, until a moment of sy_clock: PMIx's status. */
-static int pmix_wait_until(struct question *q, double end, bool *in_time)
+static int pmix_wait_until(double end, bool *in_time)
 {
     const struct timespec limit = sy_clock_moment(end);
     int rc = 0;
 
-    pthread_mutex_lock(&q->lock);
-    while (q->answered != q->asked && rc != ETIMEDOUT)
-        rc = pthread_cond_clockwait(&q->come, &q->lock, CLOCK_MONOTONIC, &limit);
-    *in_time = q->answered == q->asked;
-    rc = q->status;
-    pthread_mutex_unlock(&q->lock);
+    pthread_mutex_lock(&question.lock);
+    while (question.answered != question.asked && rc != ETIMEDOUT)
+        rc = pthread_cond_clockwait(&question.come, &question.lock, CLOCK_MONOTONIC, &limit);
+    *in_time = question.answered == question.asked;
+    rc = question.status;
+    pthread_mutex_unlock(&question.lock);
+    if (!*in_time)
+        sy_stays(&question, RTLD_LOCAL); /* whom the answer may come to */
     return rc;
 }
 
@@ -121,20 +114,14 @@ static int pmix_wait_until(struct question *q, double end, bool *in_time)
 static int pmix_ask(struct pmix *pmix, uint32_t rank, const char *key, double end, bool *in_time)
 {
     struct pmix_name who = {.rank = rank};
-    struct asked *asked = malloc(sizeof *asked);
 
     *in_time = true;
-    if (!asked)
-        return PMIX_NO_MEMORY;
     memcpy(who.space, pmix->me.space, sizeof who.space);
-    pthread_mutex_lock(&pmix->question.lock);
-    *asked = (struct asked){&pmix->question, ++pmix->question.asked};
-    pthread_mutex_unlock(&pmix->question.lock);
-    int status = pmix->library.get(&who, key, NULL, 0, pmix_on_answer, asked);
-    if (status == PMIX_OK)
-        return pmix_wait_until(&pmix->question, end, in_time);
-    free(asked);
-    return status;
+    pthread_mutex_lock(&question.lock);
+    uintptr_t number = ++question.asked;
+    pthread_mutex_unlock(&question.lock);
+    int status = pmix->library.get(&who, key, NULL, 0, pmix_on_answer, (void *)number);
+    return status == PMIX_OK ? pmix_wait_until(end, in_time) : status;
 }
 
 static int pmix_failed(struct pmix *pmix, int status, const char *what, struct sy_error *err)
@@ -155,14 +142,14 @@ static int pmix_job_number(struct pmix *pmix, const char *key, double seconds, u
         if (!pmix->me.rank)
             pmix->user.host->log(SY_LOG_WARN, "boot",
                                  "start-up: waiting for PMIx to answer about %s", key);
-        status = pmix_wait_until(&pmix->question, begin + seconds, &in_time);
+        status = pmix_wait_until(begin + seconds, &in_time);
     }
     if (!in_time)
         return pmix->user.host->fail(err, ETIMEDOUT, "PMIx: no answer about %s for %.0f s", key,
                                      seconds);
     if (status != PMIX_OK)
         return pmix_failed(pmix, status, key, err);
-    *number = pmix->question.number;
+    *number = question.number;
     return 0;
 }
 
@@ -176,7 +163,7 @@ static const char *pmix_host_of(struct tree_user *user, int pe)
         return NULL;
     int status = pmix_ask(pmix, (uint32_t)pe, "pmix.hname", sy_clock() + 2, &in_time);
     pmix->mute = !in_time;
-    return in_time && status == PMIX_OK && pmix->question.text[0] ? pmix->question.text : NULL;
+    return in_time && status == PMIX_OK && question.text[0] ? question.text : NULL;
 }
 
 /* ---- joining ---- */
@@ -236,8 +223,8 @@ static int pmix_fetch(struct pmix *pmix, double limit, struct sy_error *err)
     }
     if (status != PMIX_OK)
         return pmix_failed(pmix, status, "the address of PE 0", err);
-    status = sy_tree_contact_decode(pmix->question.text, &pmix->user.contact);
-    explicit_bzero(pmix->question.text, sizeof pmix->question.text);
+    status = sy_tree_contact_decode(question.text, &pmix->user.contact);
+    explicit_bzero(question.text, sizeof question.text);
     if (status != 0)
         return pmix->user.host->fail(err, EPROTO, "PMIx has damaged the value that PE 0 gave it");
     return 0;
@@ -254,8 +241,6 @@ static int pmix_open(const struct sy_host *host, const void *settings, void **se
     if (rc)
         return rc;
     struct pmix *pmix = *self;
-    pthread_mutex_init(&pmix->question.lock, NULL);
-    pthread_cond_init(&pmix->question.come, NULL);
     rc = sy_pmix_library_open(&pmix->library, err);
     if (rc)
         return rc;
