@@ -17,7 +17,6 @@ enum {
     PMIX_OK = 0,
     PMIX_TIMEOUT = -24, /* the server has waited for as long as it likes: 2 s */
     PMIX_NOT_FOUND = -46,
-    PMIX_NO_MEMORY = -32,
     PMIX_TYPE_STRING = 3,
     PMIX_TYPE_UINT32 = 14,
     PMIX_SCOPE_GLOBAL = 3

@@ -406,12 +406,13 @@ int sy_plugin_open(const char *kind, const char *name, unsigned abi, size_t size
     *out = (struct sy_plugin){0};
     while (i < count && strcmp(found[i].name, name) != 0)
         i++;
-    int rc = i < count ? sy_plugin_open_found(kind, &found[i], abi, size, stubs, out, err)
-                       : -ENOENT;
-    if (i == count) {
+    int rc;
+    if (i < count) {
+        rc = sy_plugin_open_found(kind, &found[i], abi, size, stubs, out, err);
+    } else {
         char there[sizeof err->text];
         sy_plugins_tell(found, count, there, sizeof there);
-        sy_fail(err, ENOENT, "there is no %s plugin \"%.60s\"; %s", kind, name, there);
+        rc = sy_fail(err, ENOENT, "there is no %s plugin \"%.60s\"; %s", kind, name, there);
     }
     sy_plugins_free(found, count);
     return rc;

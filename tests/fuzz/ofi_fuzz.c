@@ -12,6 +12,7 @@
 #include "tests/fuzz/input.h"
 #include "tests/host.h"
 #include "transports/ofi/ofi.h"
+#include "util/file.h"
 
 enum { NPES = 4, WINDOWS = 3, RESULTS = 64, STRIDE = 128 };
 
@@ -215,7 +216,7 @@ static void end(void)
     if (ctx)
         shmem_transport_2.ctx_close(&ofi, ctx);
     ctx = NULL;
-    sy_ofi_wakeup_close(&ofi);
+    sy_file_close(&ofi.wakeup.fd);
     sy_ofi_serve_close(&ofi);
     sy_ofi_disconnect(&ofi);
     for (int w = 0; w < WINDOWS; w++)

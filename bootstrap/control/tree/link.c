@@ -286,22 +286,27 @@ static size_t tree_link_room(const struct tree_link *link)
 
 void sy_tree_link_read(struct tree_link *link)
 {
+    static const char no_memory[] = "no memory for messages from it";
     while (link->state != TREE_LINK_DEAD) {
         size_t most = tree_link_room(link);
         ssize_t n = sy_frames_receive(&link->in, link->fd, most);
 
         if (n == -EAGAIN)
             return;
+        if (n <= 0) {
+            tree_link_broken(link, n == 0 || n == -ECONNRESET ? NULL
+                                   : n == -ENOMEM             ? no_memory
+                                                              : strerror((int)-n));
+            return;
+        }
         /* Neighbours have proved who they are, so a frame that makes no sense is of another
          * version. */
-        int rc = n > 0 ? tree_link_digest(link) : (int)n;
-        if (n <= 0 || rc < 0)
-            tree_link_broken(link, n == 0 || n == -ECONNRESET ? NULL
-                                   : rc == -ENOMEM            ? "no memory for messages from it"
-                                   : n < 0                    ? strerror(-rc)
-                                           : "it speaks another version of the protocol");
+        int rc = tree_link_digest(link);
+        if (rc < 0)
+            tree_link_broken(link, rc == -ENOMEM ? no_memory
+                                                 : "it speaks another version of the protocol");
         /* One whose bytes are thrown away may send them faster than they are read. */
-        if (n <= 0 || (size_t)n < most || link->refused)
+        if ((size_t)n < most || link->refused)
             return;
     }
 }

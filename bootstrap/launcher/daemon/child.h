@@ -23,10 +23,11 @@ struct sy_child_plan {
 struct sy_child {
     pid_t pid;
     int link, out;
-    int err;       /* or -1: stderr is merged into stdout */
-    int in;        /* or -1: the PE has /dev/null */
-    int unbound;   /* errno where it could not be bound to its processors, or 0 */
-    bool executed; /* false with a failure: it was the program that could not be executed */
+    int err; /* or -1: stderr is merged into stdout */
+    int in;  /* or -1: the PE has /dev/null */
+    /* written by the child, whose vfork shares this memory */
+    volatile int unbound;   /* errno where it could not be bound to its processors, or 0 */
+    volatile bool executed; /* false with a failure: the program could not be executed */
 };
 
 /* Readies oshrun itself: no signal is blocked, as its starter's mask is inherited and libev leaves

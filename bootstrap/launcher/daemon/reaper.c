@@ -188,8 +188,7 @@ void sy_reaper_end(struct sy_reaper *reaper)
         for (int pe = 0; pe < reaper->npes; pe++)
             reaper->groups[pe] = 0;
         close(reaper->pipe);
-        if (!waitpid(reaper->pid, NULL, WNOHANG))
-            kill(reaper->pid, SIGKILL); /* it may be stopped */
+        kill(reaper->pid, SIGKILL); /* nothing is left for it to do, and it may be stopped */
         while (waitpid(reaper->pid, NULL, 0) < 0 && errno == EINTR)
             continue;
         reaper->pid = 0;

@@ -62,11 +62,14 @@ static int memory_open_control(struct sy_error *err)
         return rc;
     if (fd < 0) {
         fd = sy_memfd_create("openshmem");
-        rc = fd < 0 ? fd : sy_file_set_length(fd, sy_statics.end);
+        if (fd < 0)
+            return sy_fail(err, -fd, "memfd_create for the symmetric heap: %s%s", strerror(-fd),
+                           sy_denied_hint(fd));
+        rc = sy_file_set_length(fd, sy_statics.end);
         if (!rc)
             rc = sy_memfd_seal(fd);
         if (rc) {
-            sy_file_close(&fd);
+            close(fd);
             return sy_fail(err, -rc, "%llu MB for the library itself: %s%s",
                            (unsigned long long)(sy_statics.end >> 20), strerror(-rc),
                            rc == -EFBIG ? "; raise the limit of file sizes (ulimit -f)"

@@ -77,7 +77,7 @@ static inline int sy_unix_same_user(int socket)
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length))
         return -errno;
     return peer.uid == geteuid() &&
-           (sy_unix_user_is_unique() || (peer.pid > 0 && !kill(peer.pid, 0)));
+           ((peer.pid > 0 && !kill(peer.pid, 0)) || sy_unix_user_is_unique());
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "transports/ofi/ofi.h"
+#include "util/file.h"
 
 static void close_fid(struct fid *fid)
 {
@@ -116,7 +117,7 @@ void sy_ofi_endpoints_close(struct ofi_state *ofi)
     sy_ofi_regions_close(ofi);
     for (unsigned i = ofi->endpoints; i-- > 0;)
         endpoint_close(&ofi->endpoint[i]);
-    sy_ofi_wakeup_close(ofi);
+    sy_file_close(&ofi->wakeup.fd);
 }
 
 /* Comes after everything that was made in the domain. */

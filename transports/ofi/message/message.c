@@ -316,8 +316,10 @@ void sy_ofi_push(struct ofi_peer *peer, bool ack)
     peer->open = NULL;
     peer->next = 0;
     message->header->sequence = (uint32_t)++peer->sent;
-    if (message->reply)
-        message->header->flags |= OFI_WANTS_REPLY, peer->wanting = peer->sent;
+    if (message->reply) {
+        message->header->flags |= OFI_WANTS_REPLY;
+        peer->wanting = peer->sent;
+    }
     if (ack || peer->sent - peer->asked >= peer->ofi->traits.window / 4) {
         message->header->flags |= OFI_ACK_ME;
         peer->asked = peer->sent;

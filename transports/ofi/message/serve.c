@@ -109,14 +109,15 @@ static bool serve_requests(struct ofi_peer *peer, const struct ofi_header *heade
 static void serve_defer(struct ofi_peer *peer, const struct ofi_header *header)
 {
     struct ofi_state *ofi = peer->ofi;
-    bool agreed = peer->received - peer->told <= ofi->traits.window + 1; /* see sy_ofi_room */
-    struct ofi_deferred *copy = agreed
-                                    ? malloc(offsetof(struct ofi_deferred, header) + header->length)
-                                    : NULL;
+    struct ofi_deferred *copy;
 
+    if (peer->received - peer->told > ofi->traits.window + 1) { /* see sy_ofi_room */
+        ofi->host->lost(peer->pe, EPROTO, "it does not wait for answers");
+        return;
+    }
+    copy = malloc(offsetof(struct ofi_deferred, header) + header->length);
     if (!copy) {
-        ofi->host->lost(peer->pe, agreed ? ENOMEM : EPROTO,
-                        agreed ? "no memory to keep its requests" : "it does not wait for answers");
+        ofi->host->lost(peer->pe, ENOMEM, "no memory to keep its requests");
         return;
     }
     memcpy(&copy->header, header, header->length);

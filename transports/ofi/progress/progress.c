@@ -235,7 +235,7 @@ static bool progress_look(struct ofi_state *ofi, bool *busy)
  * let none through. */
 static bool looks_again(struct ofi_state *ofi, bool busy)
 {
-    return ofi->traits.wakeup && (busy || ofi->tick_ns < LONGEST_NS || !sy_ofi_wakeup_sure(ofi));
+    return ofi->traits.wakeup && (busy || ofi->tick_ns < LONGEST_NS || ofi->wakeup.from_far);
 }
 
 /* Lets a thread sleep when nothing is left: on the descriptor where it tells, else for a while that

@@ -52,9 +52,7 @@ void sy_ofi_watch_queue(struct ofi_state *ofi, bool on);
 
 /* wakeup.c */
 int sy_ofi_wakeup_open(struct ofi_state *ofi);
-void sy_ofi_wakeup_close(struct ofi_state *ofi);
 int sy_ofi_wakeup_meet(struct ofi_peer *peer, const void *address, uint16_t its_port);
-bool sy_ofi_wakeup_sure(struct ofi_state *ofi);
 bool sy_ofi_wakeup_taken(struct ofi_state *ofi);
 void sy_ofi_wakeup_send(struct ofi_peer *peer, unsigned flags);
 void sy_ofi_wakeup_due(struct ofi_state *ofi);

@@ -56,13 +56,8 @@ int sy_ofi_wakeup_open(struct ofi_state *ofi)
         rc = -sy_socket_bind(ofi->wakeup.fd, &address);
     ofi->wakeup.port = *sy_socket_port(&address);
     if (rc)
-        sy_ofi_wakeup_close(ofi);
+        sy_file_close(&ofi->wakeup.fd);
     return rc;
-}
-
-void sy_ofi_wakeup_close(struct ofi_state *ofi)
-{
-    sy_file_close(&ofi->wakeup.fd);
 }
 
 /* Whether an endpoint's address is on another host than this PE's. */
@@ -89,12 +84,6 @@ int sy_ofi_wakeup_meet(struct ofi_peer *peer, const void *address, uint16_t its_
     memcpy(&peer->wakeup, address, sy_socket_length(address));
     *sy_socket_port(&peer->wakeup) = its_port;
     return wakeup_make_socket(ofi, peer->wakeup.sin6_family);
-}
-
-/* Whether wake-ups arrive for sure: no network is between. */
-bool sy_ofi_wakeup_sure(struct ofi_state *ofi)
-{
-    return !ofi->wakeup.from_far;
 }
 
 /* Sends a datagram. A refusal belongs to an earlier one, to a PE that has gone. */
