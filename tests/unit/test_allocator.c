@@ -130,8 +130,7 @@ static void step_alloc(struct model *m, unsigned block)
     ck_assert_uint_eq(offset % GRANULE, 0);
     if (align)
         ck_assert_uint_eq(offset % align, 0);
-    ck_assert_uint_ge(sy_allocator_size_of(m->heap, offset), size);
-    ck_assert_uint_lt(sy_allocator_size_of(m->heap, offset), size + GRANULE);
+    ck_assert_uint_eq(sy_allocator_size_of(m->heap, offset), size);
     model_mark(m, block, offset, sy_allocator_size_of(m->heap, offset));
 }
 
@@ -149,7 +148,7 @@ static void step_resize(struct model *m, unsigned block)
     if (code)
         ck_assert_uint_eq(sy_allocator_size_of(m->heap, start), old);
     else
-        ck_assert_uint_ge(sy_allocator_size_of(m->heap, start), size);
+        ck_assert_uint_eq(sy_allocator_size_of(m->heap, start), size);
     model_mark(m, block, start, sy_allocator_size_of(m->heap, start));
 }
 

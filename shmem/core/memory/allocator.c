@@ -462,7 +462,7 @@ uint64_t sy_allocator_size_of(const struct sy_allocator *a, uint64_t offset)
 {
     const struct block *block = allocator_live_find(a, offset);
 
-    return block ? block->size : 0;
+    return block ? block->asked : 0;
 }
 
 void sy_allocator_walk(const struct sy_allocator *a, sy_allocator_visit *visit, void *arg)

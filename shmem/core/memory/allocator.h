@@ -56,7 +56,7 @@ int sy_allocator_release(struct sy_allocator *allocator, uint64_t offset);
  * is in use, so the caller has to allocate, copy and release. */
 int sy_allocator_resize(struct sy_allocator *allocator, uint64_t offset, uint64_t size);
 
-/* The bytes that the live block at `offset` holds, at least those asked for; 0: there is none. */
+/* The bytes that the live block at `offset` was asked for; 0: there is none. */
 uint64_t sy_allocator_size_of(const struct sy_allocator *allocator, uint64_t offset);
 
 /* Visits all live blocks, in no order: where each begins, and the bytes asked for. */
