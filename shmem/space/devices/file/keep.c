@@ -358,8 +358,9 @@ static int keep_judge(const struct file_pool *pool, int file, uint64_t generatio
     if (t.pe != pool->pe || t.npes != pool->npes)
         return pool->host->fail(err, EINVAL,
                                 "generation %" PRIu64 " in %.160s is of PE %d of %d, this is PE %d "
-                                "of %d; run as many PEs",
-                                generation, pool->path, t.pe, t.npes, pool->pe, pool->npes);
+                                "of %d; %s",
+                                generation, pool->path, t.pe, t.npes, pool->pe, pool->npes,
+                                t.npes != pool->npes ? "run as many PEs" : "it was another PE's");
     *origin = t.origin;
     return 0;
 }
@@ -372,7 +373,7 @@ static int keep_open(const struct file_pool *pool, uint64_t generation)
 
     for (int prepared = 0; prepared < 2 && file < 0; prepared++) {
         keep_name(name, generation, prepared);
-        file = openat(pool->directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        file = openat(pool->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (file < 0 && errno != ENOENT)
             return -errno;
     }
