@@ -66,8 +66,8 @@ static const char *agree_describe(const struct sy_call *call, char *text, size_t
     if (call->hints && used < room)
         used += (size_t)snprintf(text + used, room - used, " with hints %#lx", call->hints);
     if (call->offset && used < room)
-        used += (size_t)snprintf(text + used, room - used,
-                                 " of the block at offset %#zx of the heap", call->offset - 1);
+        used += (size_t)snprintf(text + used, room - used, " of the block at offset %#zx",
+                                 call->offset - 1);
     if (call->more && used < room)
         snprintf(text + used, room - used, " with arguments whose hash is %#zx", call->more);
     return text;

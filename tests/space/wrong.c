@@ -130,6 +130,18 @@ static int files(shmemx_space_config_t config)
     return !refused || others || rc;
 }
 
+/* What uses a space that has ended. */
+static void late(const char *word, shmem_team_t team, shmemx_space_t space, long *block)
+{
+    shmem_team_destroy(team);
+    shmemx_space_destroy(space);
+    if (is(word, "destroyed"))
+        shmemx_space_malloc(space, 8);
+    if (is(word, "freed late"))
+        shmemx_space_free(space, block);
+    shmem_long_p(block, 1, 0);
+}
+
 int main(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
@@ -190,21 +202,11 @@ int main(int argc, char **argv)
     }
     if (is(word, "end"))
         shmem_long_put((long *)((char *)in_a + (1 << 20) - 8), in_b, 2, 0);
-    if (is(word, "destroyed")) {
-        shmem_team_destroy(team_a);
-        shmemx_space_destroy(a);
-        shmemx_space_malloc(a, 8);
-    }
-    if (is(word, "freed late")) {
-        shmem_team_destroy(team_a);
-        shmemx_space_destroy(a);
-        shmemx_space_free(a, in_a);
-    }
-    if (is(word, "after")) {
-        shmem_team_destroy(team_a);
-        shmemx_space_destroy(a);
-        shmem_long_p(in_a, 1, 0);
-    }
+    long *other = shmemx_space_malloc(a, 64);
+    if (is(word, "blocks"))
+        shmemx_space_free(a, me ? in_a : other);
+    if (is(word, "destroyed") || is(word, "freed late") || is(word, "after"))
+        late(word, team_a, a, in_a);
     shmem_finalize();
     puts("ended");
     return 0;

@@ -392,11 +392,8 @@ static int keep_read(const struct file_pool *pool, uint64_t generation, uint64_t
     if (file < 0)
         return keep_failed(pool, -file, "opening a generation", err);
     int rc = keep_judge(pool, file, generation, origin, err);
-    if (!rc) {
-        rc = sy_file_copy_in(pool, file);
-        if (rc)
-            rc = keep_failed(pool, -rc, "reading a generation", err);
-    }
+    if (!rc && (rc = sy_file_copy_in(pool, file)))
+        rc = keep_failed(pool, -rc, "reading a generation", err);
     close(file);
     return rc;
 }
