@@ -156,7 +156,8 @@ static int disconnect(int fd, const struct sockaddr *nobody, socklen_t size)
     return real(fd, nobody, size);
 }
 
-/* Ends the connection with a reset that both sides notice; the descriptor stays open. */
+/* Ends the connection with a reset that both sides notice; the descriptor stays open. The shutdown
+ * fails, but has poll() report the end, as after a reset that has come from the other side. */
 static bool cut(int fd)
 {
     struct linger at_once = {1, 0};
@@ -166,8 +167,10 @@ static bool cut(int fd)
 
     if ((badness.resets < 0 || before < badness.resets) && !getpeername(fd, &peer, &size) &&
         !setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) &&
-        !disconnect(fd, &nobody, sizeof nobody))
+        !disconnect(fd, &nobody, sizeof nobody)) {
+        shutdown(fd, SHUT_RDWR);
         return true;
+    }
     atomic_fetch_sub(&resets, 1);
     return false;
 }
