@@ -84,7 +84,8 @@ static void progress_complete(struct ofi_endpoint *endpoint, const struct fi_cq_
 }
 
 /* An operation failed: the peer it was for is lost, unless it is a PE that need not be there any
- * more. */
+ * more. The program learns that before the operation counts as complete: it must not go on with
+ * data that have not come. */
 static void progress_failed(struct ofi_endpoint *endpoint)
 {
     struct ofi_state *ofi = endpoint->ofi;
@@ -110,10 +111,10 @@ static void progress_failed(struct ofi_endpoint *endpoint)
             progress_post(ofi, (struct ofi_message *)slot);
         return;
     }
-    const struct fi_cq_msg_entry over = {.op_context = slot};
-    progress_complete(endpoint, &over);
     if (pe >= 0)
         sy_ofi_failed(&ofi->peer[pe], entry.err, why);
+    const struct fi_cq_msg_entry over = {.op_context = slot};
+    progress_complete(endpoint, &over);
 }
 
 /* Polls one endpoint, which the caller has locked. */
